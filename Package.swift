@@ -1,0 +1,122 @@
+// swift-tools-version: 6.3
+// Targets stand in reading order: from what knows nothing of brewlog up to the two programs.
+// Within a group: C libraries, then the layer that wraps them, then what builds on it.
+// An arrow that is not written here is an error (`--explicit-target-dependency-import-check error`).
+import PackageDescription
+
+let package = Package(
+  name: "brewlog",
+  products: [
+    .executable(name: "brewlogd", targets: ["brewlogd"]),
+    .executable(name: "brewlogctl", targets: ["brewlogctl"]),
+    .executable(name: "brewlog-demo-upstream", targets: ["brewlog-demo-upstream"]),
+  ],
+  targets: [
+    // C libraries, each imported by exactly one Swift target.
+    .target(name: "CLinux"),
+    .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+      name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+
+    // What knows nothing of brewlog.
+    .target(name: "Execution"),
+    .target(name: "JSON"),
+    .target(name: "Platform", dependencies: ["CLinux", "Execution"]),
+    .target(name: "Secrets", dependencies: ["CSodium"]),
+    .target(name: "Varlink", dependencies: ["Execution", "JSON", "Platform"]),
+
+    // The heart: no I/O, only ports.
+    .target(name: "Session", dependencies: ["Execution", "Secrets"]),
+    .target(name: "Requests", dependencies: ["Execution", "Secrets", "Session"]),
+    .target(name: "Tips", dependencies: ["Execution", "JSON", "Requests", "Session"]),
+
+    // What fills the ports in.
+    .target(
+      name: "Store",
+      dependencies: ["CSQLite", "Execution", "JSON", "Platform", "Secrets", "Session", "Tips"]),
+    .target(
+      name: "Upstream",
+      dependencies: ["CCurl", "Execution", "JSON", "Platform", "Requests", "Secrets", "Session"]),
+
+    // The contract, and the programs.
+    .target(
+      name: "BrewlogAPI", dependencies: ["JSON", "Varlink"],
+      resources: [
+        .embedInCode("org.brewlog.Service.varlink"),
+        .embedInCode("org.brewlog.Session.varlink"),
+        .embedInCode("org.brewlog.Tips.varlink"),
+      ]),
+    .target(name: "Configuration", dependencies: ["Platform"]),
+    .target(
+      name: "Daemon",
+      dependencies: [
+        "BrewlogAPI", "Configuration", "Execution", "JSON", "Platform", "Requests", "Secrets",
+        "Session", "Store",
+        "Tips", "Upstream", "Varlink",
+      ]),
+    .target(
+      name: "CLI", dependencies: ["BrewlogAPI", "Execution", "JSON", "Platform", "Varlink"]),
+    .target(name: "DemoUpstream", dependencies: ["CMicrohttpd", "JSON"]),
+    .executableTarget(name: "brewlogd", dependencies: ["Daemon"]),
+    .executableTarget(name: "brewlogctl", dependencies: ["CLI"]),
+    .executableTarget(name: "brewlog-demo-upstream", dependencies: ["DemoUpstream"]),
+
+    // Tests: one target for each library, then the whole.
+    .target(
+      name: "TestSupport", dependencies: ["DemoUpstream", "Execution", "JSON", "Platform"],
+      path: "Tests/Support"),
+    .testTarget(
+      name: "PlatformTests", dependencies: ["Execution", "Platform", "TestSupport"]),
+    .testTarget(name: "SecretsTests", dependencies: ["Secrets"]),
+    .testTarget(
+      name: "VarlinkTests",
+      dependencies: ["Execution", "JSON", "Platform", "TestSupport", "Varlink"]),
+    .testTarget(
+      name: "SessionTests",
+      dependencies: [
+        "Execution", "JSON", "Requests", "Secrets", "Session", "TestSupport", "Tips",
+      ]),
+    .testTarget(
+      name: "StoreTests",
+      dependencies: [
+        "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport", "Tips",
+      ]),
+    .testTarget(
+      name: "UpstreamTests",
+      dependencies: [
+        "DemoUpstream", "Execution", "JSON", "Platform", "Requests", "Secrets", "Session",
+        "TestSupport", "Upstream",
+      ]),
+    .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "TestSupport"]),
+    .testTarget(
+      name: "CLITests",
+      dependencies: [
+        "BrewlogAPI", "CLI", "Execution", "JSON", "Platform", "TestSupport", "Varlink",
+      ]),
+    .testTarget(
+      name: "EndToEndTests",
+      dependencies: [
+        "BrewlogAPI", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform", "TestSupport",
+        "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
+      ]),
+    .testTarget(name: "ConventionTests", dependencies: ["BrewlogAPI", "Varlink"]),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+// One block of settings for every Swift target, so that none can be laxer than the others.
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .enableUpcomingFeature("ImmutableWeakCaptures"),
+  .treatAllWarnings(as: .error),
+]
+for target in package.targets where target.type != .system && target.name != "CLinux" {
+  target.swiftSettings = strict
+}

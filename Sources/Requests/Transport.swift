@@ -1,0 +1,91 @@
+package import Execution
+package import Secrets
+
+package enum HTTPMethod: String, Hashable, Sendable {
+  case get = "GET"
+  case post = "POST"
+}
+
+/// One name and value of a header; order is kept.
+package struct HTTPField: Hashable, Sendable {
+  package var name: String
+  package var value: String
+
+  package init(_ name: String, _ value: String) {
+    self.name = name
+    self.value = value
+  }
+}
+
+/// One request as it goes on the wire, but for its `Authorization`: that is given apart, as a
+/// secret, and made anew for every try.
+package struct HTTPRequest: Sendable {
+  package var method: HTTPMethod
+  /// Absolute, already encoded; sent as it is.
+  package var url: String
+  package var fields: [HTTPField]
+  package var body: [UInt8]?
+
+  package init(
+    method: HTTPMethod, url: String, fields: [HTTPField] = [], body: [UInt8]? = nil
+  ) {
+    self.method = method
+    self.url = url
+    self.fields = fields
+    self.body = body
+  }
+}
+
+/// One whole answer. A body that was cut short or over the bound is a ``TransportError`` instead.
+package struct HTTPResponse: Sendable {
+  package var status: Int
+  package var fields: [HTTPField]
+  package var body: [UInt8]
+
+  package init(status: Int, fields: [HTTPField] = [], body: [UInt8] = []) {
+    self.status = status
+    self.fields = fields
+    self.body = body
+  }
+
+  /// The first value of a field, by its name in any case.
+  package func field(_ name: String) -> String? {
+    let wanted = name.lowercased()
+    return fields.first { $0.name.lowercased() == wanted }?.value
+  }
+}
+
+/// Why there is no whole answer. Texts are ours or the library's, never the upstream's.
+package struct TransportError: Error, Equatable, Sendable {
+  package enum Kind: Equatable, Sendable {
+    /// Nothing was sent: no name, no route, refused, proxy.
+    case unreachable
+    /// No (whole) answer in time, or the connection ended before one. The request may have been
+    /// carried out.
+    case lost
+    /// Bad certificate, bad name in it, a protocol or a redirect that is not allowed: trying again
+    /// changes nothing.
+    case forbidden
+    /// The body passed the bound, or its encoding is broken.
+    case malformed
+    /// The URL cannot be used.
+    case invalidURL
+    /// The task was cancelled.
+    case cancelled
+  }
+
+  package var kind: Kind
+  package var reason: String
+
+  package init(_ kind: Kind, reason: String) {
+    self.kind = kind
+    self.reason = reason
+  }
+}
+
+/// Sends requests. One call is one request on the wire, never more. A cancelled task ends the
+/// transfer at once with `cancelled`.
+package protocol Transport: Sendable {
+  func send(_ request: HTTPRequest, bearer: consuming Secret?, deadline: Instant)
+    async throws(TransportError) -> HTTPResponse
+}
