@@ -147,7 +147,7 @@ package actor ResilientRequester {
           budget.hasRefreshed = budget.hasRefreshed || credential.refreshed
           rejected = credential.version
           session = credential.session
-          outcome = await send(current, credential.token, deadline)
+          outcome = await send(current, credential.takeToken(), deadline)
         } else {
           outcome = await send(current, nil, deadline)
         }
@@ -159,7 +159,8 @@ package actor ResilientRequester {
       let now = ground.now
       let decision = policy.decide(
         outcome, mayRepeat: endpoint.mayRepeat, budget: budget,
-        remaining: now.duration(to: plannedEnd(id)), jitter: entropy.fraction())
+        remaining: now.duration(to: plannedEnd(id)), jitter: entropy.fraction(),
+        wallTime: ground.wallTime)
       switch decision {
       case .deliver:
         return read(outcome, with: endpoint, session)

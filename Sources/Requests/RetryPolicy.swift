@@ -1,3 +1,5 @@
+package import Execution
+
 /// Decides what follows an attempt. A value without I/O; the table is `upstream.md`'s column for
 /// tip requests. Guards I3.
 package struct RetryPolicy: Sendable {
@@ -33,11 +35,12 @@ package struct RetryPolicy: Sendable {
 
   package func decide(
     _ outcome: Result<HTTPResponse, TransportError>, mayRepeat: Bool, budget: Budget,
-    remaining: Duration, jitter: Double = 0
+    remaining: Duration, jitter: Double = 0, wallTime: WallTime
   ) -> Decision {
     switch outcome {
     case .failure(let error): decide(error, mayRepeat, budget, remaining, jitter)
-    case .success(let response): decide(response, mayRepeat, budget, remaining, jitter)
+    case .success(let response):
+      decide(response, mayRepeat, budget, remaining, jitter, wallTime)
     }
   }
 
@@ -59,7 +62,7 @@ package struct RetryPolicy: Sendable {
 
   private func decide(
     _ response: HTTPResponse, _ mayRepeat: Bool, _ budget: Budget, _ remaining: Duration,
-    _ jitter: Double
+    _ jitter: Double, _ wallTime: WallTime
   ) -> Decision {
     let status = response.status
     switch status {
@@ -80,9 +83,9 @@ package struct RetryPolicy: Sendable {
       return .fail(
         .unavailable(
           reason: "the upstream asks to wait", httpStatus: 429,
-          retryAfter: RetryAfter.parse(response)))
+          retryAfter: RetryAfter.parse(response, now: wallTime)))
     case 408, 500...:
-      let wait = status == 503 ? RetryAfter.parse(response) : nil
+      let wait = status == 503 ? RetryAfter.parse(response, now: wallTime) : nil
       return retry(
         mayRepeat, wait, budget, remaining, jitter,
         else: .unavailable(
@@ -114,16 +117,5 @@ package enum AuthenticationChallenge {
       let text = field.value.lowercased().filter { $0 != " " && $0 != "\"" && $0 != "\t" }
       return text.split(separator: ",").contains { $0.hasSuffix("error=insufficient_scope") }
     }
-  }
-}
-
-/// `Retry-After` (RFC 9110, section 10.2.3), the form in seconds. What cannot be read is nil: the
-/// default backoff applies.
-package enum RetryAfter {
-  package static func parse(_ response: HTTPResponse) -> Duration? {
-    guard let text = response.field("Retry-After"), let seconds = Int64(text),
-      (0...86_400 * 365).contains(seconds), text.first != "+"
-    else { return nil }
-    return .seconds(seconds)
   }
 }

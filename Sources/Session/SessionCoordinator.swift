@@ -8,7 +8,10 @@ package struct AccessCredential: ~Copyable, Sendable {
   package let session: SessionID
   /// Whether the caller's one refresh went into getting it (I3).
   package let refreshed: Bool
-  package let token: Secret
+  let token: Secret
+
+  /// The token, for the header of one try.
+  package consuming func takeToken() -> Secret { token }
 }
 
 /// Keeps the session: who may refresh and when, what a logout ends, what reaches the store. The
