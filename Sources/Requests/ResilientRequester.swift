@@ -93,6 +93,10 @@ package actor ResilientRequester {
     }
     let outcome = await wait(for: id, by: deadline)
     let answer = try outcome.get()
+    // Between the attempt's end and this step the session may have ended (I2, I6).
+    if endpoint.needsSession, await coordinator.session(of: generation) != answer.session {
+      throw .session(await coordinator.outdated)
+    }
     guard let value = answer.value as? Value else { throw .otherType }
     return Fetched(
       value: value, generation: generation, session: answer.session, attempt: id)
@@ -283,7 +287,7 @@ extension ResilientRequester {
   /// answered when the store has followed (I2).
   private func cross(_ boundary: Boundary) {
     switch boundary {
-    case .moved(let generation):
+    case .moved(let generation, _):
       for (id, attempt) in attempts where attempt.generation < generation {
         attempt.task.cancel()
         attempts[id]?.isOutdated = true

@@ -64,7 +64,7 @@ extension SessionCoordinator {
     pair = TokenPair(access: nil, refresh: nil)
     isDurable = true
     destruction = Destruction(generation: generation, reason: reason)
-    announce(.moved(to: generation))
+    announce(.moved(to: generation, session: nil))
   }
 
   /// Takes the flight out of its slot. Its exchange may end, but changes nothing any more.

@@ -92,7 +92,7 @@ extension SessionCoordinator {
     isDurable = true
     destruction = nil
     let reason = "the session was replaced by a new sign-in"
-    announce(.moved(to: facts.generation))
+    announce(.moved(to: facts.generation, session: facts.id))
     announce(.published(facts.generation, reason: reason))
     release(upTo: facts.generation, reason: reason)
     scheduleRenewal()

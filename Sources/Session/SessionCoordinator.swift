@@ -93,6 +93,9 @@ package actor SessionCoordinator {
     isStopping ? .stopping : machine.unavailable
   }
 
+  /// What a caller of an older generation is answered.
+  package var outdated: SessionError { machine.signedOutError }
+
   /// The id of the session whose generation this is, if it is still the present one.
   package func session(of generation: Generation) -> SessionID? {
     generation == machine.generation ? machine.facts?.id : nil

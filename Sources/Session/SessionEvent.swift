@@ -58,7 +58,8 @@ package struct SessionSnapshot: Equatable, Sendable {
 /// told on the coordinator's ground, synchronously.
 package enum Boundary: Sendable {
   /// In memory the generation has moved: start nothing, end what is under way, keep the callers.
-  case moved(to: Generation)
+  /// `session` is the new one's id, if there is one.
+  case moved(to: Generation, session: SessionID?)
   /// The store has followed: answer the callers of older generations.
   case published(Generation, reason: String)
 }
