@@ -18,6 +18,11 @@ package struct RequestTarget: Sendable {
     return port == (isCleartext ? 80 : 443) ? "\(scheme)://\(name)" : "\(scheme)://\(name):\(port)"
   }
 
+  /// Whether the host is an address, which needs no look-up.
+  var isNumeric: Bool {
+    host.contains(":") || host.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) }
+  }
+
   /// Takes absolute `http` and `https` URLs of visible ASCII, without a user.
   package init(_ url: String) throws(TransportError) {
     guard !url.isEmpty, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
