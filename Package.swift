@@ -43,7 +43,7 @@ let package = Package(
 
     // The contract, and the programs.
     .target(
-      name: "BrewlogAPI", dependencies: ["JSON", "Varlink"],
+      name: "BrewlogAPI", dependencies: ["Execution", "JSON", "Varlink"],
       resources: [
         .embedInCode("org.brewlog.Service.varlink"),
         .embedInCode("org.brewlog.Session.varlink"),
