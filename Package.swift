@@ -90,6 +90,8 @@ let package = Package(
         "DemoUpstream", "Execution", "JSON", "Platform", "Requests", "Secrets", "Session",
         "TestSupport", "Upstream",
       ]),
+    .testTarget(
+      name: "DemoUpstreamTests", dependencies: ["DemoUpstream", "JSON", "TestSupport"]),
     .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "TestSupport"]),
     .testTarget(
       name: "CLITests",
