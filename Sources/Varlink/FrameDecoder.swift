@@ -1,0 +1,72 @@
+/// A message that passed ``Limits/maxMessageBytes``; nothing after it can be trusted to be framed.
+package struct FrameTooLong: Error, Equatable, Sendable {}
+
+/// Cuts a byte stream into messages, each ended by one NUL (Varlink, "Message format"). Fed any
+/// chunks, it gives the same messages; it looks at every byte once, and holds no memory while no
+/// message is cut short.
+package struct FrameDecoder: Sendable {
+  private let maxMessageBytes: Int
+  private var buffer: [UInt8] = []
+  /// Where the next message begins, and up to where no NUL was found.
+  private var start = 0
+  private var scanned = 0
+
+  package init(maxMessageBytes: Int) {
+    self.maxMessageBytes = maxMessageBytes
+  }
+
+  /// Whether bytes wait, be it of whole messages or of a part of one.
+  package var isEmpty: Bool { start == buffer.count }
+
+  package mutating func append(_ bytes: consuming [UInt8]) {
+    if isEmpty {
+      buffer = bytes
+      start = 0
+      scanned = 0
+    } else {
+      compact()
+      buffer.append(contentsOf: bytes)
+    }
+  }
+
+  /// The next whole message without its NUL, or nil where more bytes are needed.
+  package mutating func next() throws(FrameTooLong) -> [UInt8]? {
+    guard let end = findEnd() else {
+      if buffer.count - start > maxMessageBytes { throw FrameTooLong() }
+      if isEmpty { release() }
+      return nil
+    }
+    if end - start > maxMessageBytes { throw FrameTooLong() }
+    let message = Array(buffer[start..<end])
+    start = end + 1
+    scanned = start
+    return message
+  }
+
+  /// Whether ``next()`` would give a message or throw.
+  package mutating func hasNext() -> Bool {
+    findEnd() != nil || buffer.count - start > maxMessageBytes
+  }
+
+  package mutating func release() {
+    buffer = []
+    start = 0
+    scanned = 0
+  }
+
+  private mutating func findEnd() -> Int? {
+    let begin = scanned
+    let found = buffer.withUnsafeBufferPointer { all in
+      all[begin...].firstIndex(of: 0)
+    }
+    scanned = found ?? buffer.count
+    return found
+  }
+
+  private mutating func compact() {
+    if start == 0 { return }
+    buffer.removeFirst(start)
+    scanned -= start
+    start = 0
+  }
+}
