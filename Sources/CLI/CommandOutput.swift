@@ -60,6 +60,14 @@ package final class CommandOutput {
     sink(.standardOutput, text.rendered(colour: appearance.colour) + "\n")
   }
 
+  /// A sentence, broken where a terminal ends.
+  package func paragraph(_ text: StyledText) {
+    let width = min(appearance.width, 100)
+    let shown = text.folded(by: appearance)
+    if !appearance.terminal || shown.width <= width { return line(shown) }
+    for part in TextLayout.wrap(shown.plain, to: width) { line(StyledText(part, text.tone)) }
+  }
+
   /// Several lines of foreign text, unchanged but for what a terminal must not see.
   package func block(_ text: String) {
     let shown = appearance.block(text)

@@ -54,13 +54,12 @@ struct ComparisonTable {
   ) {
     let output = context.output
     let width = max(8, context.appearance.width - 4)
-    let label = row.label.drop { $0 == " " }
     if row.left == row.right {
-      output.line(StyledText("  " + label, .faint))
-      TextLayout.wrap(row.left, to: width).forEach { output.line(StyledText("    " + $0)) }
+      let fields = FieldList(context: context, label: Self.labelWidth)
+      fields.row("  " + row.label, StyledText(row.left))
       return
     }
-    output.line(StyledText("! " + label, .warning))
+    output.line(StyledText("! " + row.label, .warning))
     for (title, value) in [(leftTitle, row.left), (rightTitle, row.right)] {
       TextLayout.wrap("\(title): \(value)", to: width).forEach {
         output.line(StyledText("    " + $0, .warning))

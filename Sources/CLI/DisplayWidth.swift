@@ -1,6 +1,7 @@
-/// How many columns of a terminal text takes: 0 for marks, 2 for East Asian wide and full-width
-/// characters and for emoji, 1 for the rest. It follows Unicode's annexes 11 (W and F) and 51;
-/// terminals differ on joined emoji, and two columns is what most of them use.
+/// How many columns of a terminal text takes: 0 for marks that take no space, 2 for East Asian wide
+/// and full-width characters and for emoji, 1 for the rest. It follows Unicode's annexes 11 (W and
+/// F) and 51, and adds up within a cluster as wcswidth(3) does; terminals differ on joined emoji,
+/// and two columns is what most of them use.
 package enum DisplayWidth {
   package static func of(_ text: String) -> Int {
     text.reduce(0) { $0 + of($1) }
@@ -12,7 +13,7 @@ package enum DisplayWidth {
     for scalar in character.unicodeScalars {
       if scalar == "\u{FE0F}" && width > 0 { return 2 }
       if scalar.properties.isEmojiPresentation { return 2 }
-      width = max(width, columns(scalar))
+      width += columns(scalar)
     }
     return width
   }
@@ -24,6 +25,8 @@ package enum DisplayWidth {
     }
     let value = scalar.value
     if value < 0x1100 { return 1 }
+    // Conjoining vowels and finals are drawn into the syllable's square.
+    if (0x1160...0x11FF).contains(value) { return 0 }
     // The ranges are sorted: the last one that begins at or before the scalar decides.
     var low = 0
     var high = wide.count

@@ -1,4 +1,5 @@
 package import BrewlogAPI
+import Glibc
 import JSON
 import Platform
 package import Varlink
@@ -27,7 +28,7 @@ extension CommandContext {
 
   private func explainUnreachable(_ path: String, _ code: Int32) -> CommandFailure {
     let reason = SystemError.text(of: code)
-    if code == EACCESCode || code == EPERMCode {
+    if code == EACCES || code == EPERM {
       let group = environment.groupOfFile(path) ?? "brewlog"
       return CommandFailure(
         .permissionDenied, "you may not connect to brewlogd at \(path): \(reason)",
@@ -162,7 +163,3 @@ extension CommandContext {
     seconds.map { "Try again in \(Words.span($0))." }
   }
 }
-
-// errno values of Linux on every architecture that Swift runs on (asm-generic/errno-base.h).
-private let EPERMCode: Int32 = 1
-private let EACCESCode: Int32 = 13

@@ -21,7 +21,9 @@ enum CanICommand {
       context.output.line(
         (reply.allowed ? StyledText("Yes", .good) : StyledText("No", .bad))
           + StyledText(": " + reply.rule))
-      if let remedy = reply.remedy { context.output.line(StyledText("To allow it: " + remedy)) }
+      if let remedy = reply.remedy {
+        context.output.paragraph(StyledText("To allow it: " + remedy))
+      }
     }
     return reply.allowed ? .done : .failed
   }

@@ -11,11 +11,8 @@ enum ExplainCommand {
     let reply = try context.ask(.explain, as: ExplainReply.self)
     if context.json { return .done }
     let output = context.output
-    let width = min(context.appearance.width, 100)
-    for line in TextLayout.wrap(context.appearance.line(reply.sentence), to: width) {
-      output.line(StyledText(line, .strong))
-    }
-    if let next = reply.nextStep { output.line(StyledText("Next: " + next, .accent)) }
+    output.paragraph(StyledText(reply.sentence, .strong))
+    if let next = reply.nextStep { output.paragraph(StyledText("Next: " + next, .accent)) }
     if !reply.evidence.isEmpty {
       output.line()
       for event in reply.evidence { output.line(EventLine.text(event, context)) }

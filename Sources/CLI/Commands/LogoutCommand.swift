@@ -34,7 +34,7 @@ enum LogoutCommand {
       case .unsupported: "The upstream has no way to revoke tokens; they expire by themselves."
       case .unknown(let name): StyledText("Revocation: " + name)
       }
-    context.output.line(revocation)
+    context.output.paragraph(revocation)
     return .done
   }
 }

@@ -28,9 +28,10 @@ enum SessionCommand {
       reply.consistent
       ? StyledText("Disk and memory agree.", .good)
       : StyledText("Disk and memory differ: a restart would restore another session.", .bad)
-    output.line(verdict)
+    output.paragraph(verdict)
     if reply.consistent, differences > 0 {
-      output.line(StyledText("The marked lines are of this run and are not persisted.", .faint))
+      output.paragraph(
+        StyledText("The marked lines are of this run and are not persisted.", .faint))
     }
     output.line()
     let fields = FieldList(context: context, label: 11)
@@ -62,9 +63,9 @@ enum SessionCommand {
       ("scope", snapshot.scope ?? none),
       ("signed in", moment(snapshot.signedInAt)),
       ("access token", snapshot.accessTokenFingerprint ?? none),
-      ("  until", moment(snapshot.accessTokenExpiresAt)),
+      ("access until", moment(snapshot.accessTokenExpiresAt)),
       ("refresh token", snapshot.refreshTokenFingerprint ?? none),
-      ("  until", moment(snapshot.refreshTokenExpiresAt)),
+      ("refresh until", moment(snapshot.refreshTokenExpiresAt)),
       ("rotations", String(snapshot.rotations)),
       ("last refresh", moment(snapshot.lastRefreshAt)),
       ("next refresh", moment(snapshot.nextRefreshAt)),

@@ -17,7 +17,7 @@ enum VerifyErasureCommand {
       } else {
         context.output.line(
           StyledText(Words.count(reply.findings.count, "trace") + " of earlier sessions:", .bad))
-        for finding in reply.findings { context.output.line(StyledText("  " + finding)) }
+        for finding in reply.findings { context.output.paragraph(StyledText("- " + finding)) }
       }
     }
     return reply.clean ? .done : .failed
