@@ -38,6 +38,13 @@ package struct HTTPRequest: Sendable {
     case sameOrigin
   }
 
+  /// What stands before the secret in `Authorization`.
+  package enum Scheme: String, Hashable, Sendable {
+    case bearer = "Bearer"
+    /// The secret is the encoded pair of user and password (a client authenticating itself).
+    case basic = "Basic"
+  }
+
   package var method: HTTPMethod
   /// Absolute, already encoded; sent as it is.
   package var url: String
@@ -48,10 +55,12 @@ package struct HTTPRequest: Sendable {
   /// The body or its answer holds secrets: the transport wipes its own copies, and takes only a
   /// small answer. The owner of `body` wipes that one.
   package var holdsSecrets: Bool
+  package var scheme: Scheme
 
   package init(
     method: HTTPMethod, url: String, fields: [HTTPField] = [], body: [UInt8]? = nil,
-    connection: Connection? = nil, redirects: Redirects? = nil, holdsSecrets: Bool = false
+    connection: Connection? = nil, redirects: Redirects? = nil, holdsSecrets: Bool = false,
+    scheme: Scheme = .bearer
   ) {
     self.method = method
     self.url = url
@@ -60,6 +69,7 @@ package struct HTTPRequest: Sendable {
     self.connection = connection ?? (method == .get ? .shared : .own)
     self.redirects = redirects ?? (method == .get ? .sameOrigin : .returned)
     self.holdsSecrets = holdsSecrets
+    self.scheme = scheme
   }
 }
 

@@ -1,0 +1,271 @@
+package import Execution
+import Secrets
+
+/// The refresh: one flight, joined by whoever needs it.
+extension SessionCoordinator {
+  /// The access token for a request of `generation`. Refreshes first where the present one is known
+  /// to have expired, unless the caller has used its one refresh (`mayRefresh`, I3).
+  package func credential(
+    for generation: Generation, mayRefresh: Bool, by deadline: Instant
+  ) async throws(SessionError) -> AccessCredential {
+    try check(generation)
+    var refreshed = false
+    if mayRefresh || pair.access == nil {
+      refreshed = try await satisfy(.token, by: deadline)
+      try check(generation)
+    }
+    return try present(refreshed: refreshed)
+  }
+
+  /// Sees to it that the present token is not `rejected`; returns at once where it has been replaced
+  /// already (I1).
+  package func replace(
+    _ rejected: TokenVersion, by deadline: Instant
+  ) async throws(SessionError) {
+    _ = try await satisfy(.replacement(of: rejected), by: deadline)
+    try check(rejected.generation)
+  }
+
+  /// Refreshes now, or joins the refresh in flight.
+  package func refresh(by deadline: Instant) async throws(SessionError) -> SessionSnapshot {
+    let generation = machine.generation
+    _ = try await satisfy(.refresh, by: deadline)
+    try check(generation)
+    return snapshot()
+  }
+
+  private func check(_ generation: Generation) throws(SessionError) {
+    if let error = unavailable { throw error }
+    if generation != machine.generation { throw machine.signedOutError }
+  }
+
+  private func present(refreshed: Bool) throws(SessionError) -> AccessCredential {
+    guard let facts = machine.facts else { throw machine.signedOutError }
+    let token: Secret?
+    do throws(SecretError) {
+      token = try pair.access?.copy()
+    } catch {
+      throw .storeFailed(reason: outOfLockedMemory)
+    }
+    guard let token else { throw machine.signedOutError }
+    return AccessCredential(
+      version: machine.accessVersion, session: facts.id, refreshed: refreshed, token: token)
+  }
+
+  /// Returns whether a refresh was waited for.
+  private func satisfy(
+    _ need: SessionMachine.Need, by deadline: Instant
+  ) async throws(SessionError) -> Bool {
+    if isStopping { throw .stopping }
+    let flight: RefreshFlight
+    switch machine.demand(need, now: ground.now) {
+    case .use: return false
+    case .refused(let error): throw error
+    case .join(let present):
+      counters.refreshWaitersJoined += 1
+      flight = present
+    case .start(let new):
+      launch(new)
+      flight = new
+    case .end(let reason):
+      await endSession(reason: reason, httpStatus: nil)
+      throw machine.signedOutError
+    }
+    // The refresh's own deadline is the daemon's: a patient caller is answered by it, too.
+    let latest = ground.now.advanced(by: machine.policy.deadline)
+    try await wait(for: flight, by: min(deadline, latest))
+    return true
+  }
+
+  /// Starts the flight's task. The generation is in the flight, fixed before the task exists: a
+  /// logout fits between the task's creation and its first step.
+  func launch(_ flight: RefreshFlight) {
+    // What a replaced session still has open is given up now: one exchange at a time (I1).
+    for task in orphans.values { task.cancel() }
+    cancelRenewal()
+    counters.refreshesStarted += 1
+    report(
+      SessionEvent(
+        .refreshStarted, generation: flight.generation, detail: flight.cause.rawValue))
+    let before = orphans.values.map(\.self)
+    flightTask = Task {
+      for task in before { await task.value }
+      await self.fly(flight)
+    }
+  }
+
+  private func fly(_ flight: RefreshFlight) async {
+    defer { orphans[flight.id] = nil }
+    guard machine.isCurrent(flight) else { return }
+    let started = ground.wallTime
+    let intent = RefreshIntent(
+      token: fingerprintToSend, startedAt: started, tries: machine.unknownOutcomes + 1)
+    do throws(StoreError) {
+      // I5: a token that could not be replaced on disk is not spent.
+      try await store.recordIntent(intent, permit: permit(for: flight))
+    } catch {
+      await fail(flight, storeFailure(error), intent: nil, isStoreFault: true)
+      return
+    }
+    guard machine.isCurrent(flight) else { return }
+    let deadline = ground.now.advanced(by: machine.policy.deadline * 2)
+    do throws(RefreshFailure) {
+      let token = try tokenToSend()
+      let grant = try await endpoint.refresh(with: token, deadline: deadline)
+      try await land(flight, grant)
+    } catch {
+      await fail(flight, error, intent: intent, isStoreFault: false)
+    }
+  }
+
+  private var fingerprintToSend: Fingerprint {
+    switch pair.refresh {
+    case .some(let token): store.fingerprint(of: token)
+    case .none: Fingerprint(text: "none")
+    }
+  }
+
+  private func tokenToSend() throws(RefreshFailure) -> Secret? {
+    do throws(SecretError) {
+      return try pair.refresh?.copy()
+    } catch {
+      throw RefreshFailure(.transient, reason: outOfLockedMemory)
+    }
+  }
+
+  /// Stores what the exchange brought, then gives it out (I5).
+  private func land(
+    _ flight: RefreshFlight, _ grant: consuming GrantedTokens
+  ) async throws(RefreshFailure) {
+    guard machine.isCurrent(flight), var facts = machine.facts else {
+      rejectLate(flight, "a refresh's answer")
+      return
+    }
+    let wallTime = ground.wallTime
+    let received = ground.now
+    let lifetime = grant.lifetime
+    facts.rotations += grant.refresh == nil ? 0 : 1
+    facts.lastRefreshAt = wallTime
+    facts.accessTokenReceivedAt = wallTime
+    facts.accessTokenExpiresAt = lifetime.map { wallTime.advanced(by: $0) }
+    facts.scope = grant.scope ?? facts.scope
+    if let span = grant.refreshLifetime {
+      facts.refreshTokenExpiresAt = wallTime.advanced(by: span)
+    }
+    let new = try renewed(by: grant)
+    let stored = try copy(new)
+    var isStored = true
+    do throws(StoreError) {
+      try await store.commit(
+        SessionRecord(facts: facts, pair: stored), permit: permit(for: flight))
+    } catch {
+      isStored = false
+      if case .generationMoved = error {
+        rejectLate(flight, "a refresh's pair, by the store")
+        // Only a move that this coordinator has made leads here; its own step answers the waiters.
+        if machine.isCurrent(flight) {
+          await endSession(reason: "the store holds another session", httpStatus: nil)
+        }
+        return
+      }
+      report(SessionEvent(.storeDegraded, generation: flight.generation, detail: error.reason))
+    }
+    guard machine.isCurrent(flight) else {
+      rejectLate(flight, "a refresh's pair")
+      return
+    }
+    let hasRefresh = new.refresh != nil
+    pair = new
+    machine.land(
+      flight, facts: facts, hasRefresh: hasRefresh, lifetime: lifetime, now: received)
+    flightTask = nil
+    counters.refreshesSucceeded += 1
+    isDurable = isStored
+    if !isStored { scheduleRewrite(after: .seconds(1)) }
+    report(SessionEvent(.refreshSucceeded, generation: flight.generation))
+    scheduleRenewal()
+    release(flight, .success(()))
+  }
+
+  /// A server that sends no refresh token keeps the old one valid (RFC 6749, section 6).
+  private func renewed(by grant: consuming GrantedTokens) throws(RefreshFailure) -> TokenPair {
+    var refresh = grant.refresh.take()
+    if refresh == nil { refresh = try tokenToSend() }
+    return TokenPair(access: grant.access, refresh: refresh)
+  }
+
+  private func copy(_ pair: borrowing TokenPair) throws(RefreshFailure) -> TokenPair {
+    do throws(SecretError) {
+      return try pair.copy()
+    } catch {
+      throw RefreshFailure(.outcomeUnknown, reason: outOfLockedMemory)
+    }
+  }
+
+  private func fail(
+    _ flight: RefreshFlight, _ failure: RefreshFailure, intent: RefreshIntent?,
+    isStoreFault: Bool
+  ) async {
+    let verdict = machine.fail(
+      flight, failure, now: ground.now, jitter: entropy.fraction())
+    switch verdict {
+    case .late:
+      if failure.kind != .cancelled { rejectLate(flight, "a refresh's failure") }
+    case .end(let reason):
+      flightTask = nil
+      counters.refreshesFailed += 1
+      await endSession(reason: reason, httpStatus: failure.httpStatus)
+    case .held(let pause):
+      flightTask = nil
+      counters.refreshesFailed += 1
+      report(
+        SessionEvent(
+          .refreshFailed, generation: flight.generation, detail: failure.reason,
+          httpStatus: failure.httpStatus))
+      scheduleRenewal()
+      release(
+        flight,
+        .failure(
+          isStoreFault
+            ? .storeFailed(reason: failure.reason)
+            : .refreshFailed(
+              reason: failure.reason, httpStatus: failure.httpStatus, retryAfter: pause)))
+      if !isStoreFault { await record(failure, of: flight, intent: intent) }
+    }
+  }
+
+  /// Keeps the backoff over a restart (I8), and the intent where the outcome is not known. A store
+  /// that cannot take it leaves the backoff in memory, where it holds as well.
+  private func record(
+    _ failure: RefreshFailure, of flight: RefreshFlight, intent: RefreshIntent?
+  ) async {
+    // A fault of the configuration is tried again at the next start: that may have mended it.
+    guard let notBefore = machine.backoff.notBefore, notBefore != .distantFuture,
+      machine.generation == flight.generation
+    else { return }
+    let kept = BackoffRecord(
+      failures: machine.backoff.failures,
+      notBefore: ground.wallTime.advanced(by: ground.now.duration(to: notBefore)),
+      reason: failure.reason)
+    // Once an outcome is not known it stays so until a refresh succeeds, whatever failed since.
+    var uncertain = machine.unknownOutcomes > 0 ? intent : nil
+    uncertain?.tries = machine.unknownOutcomes
+    try? await store.recordFailure(kept, intent: uncertain, permit: permit(for: flight))
+  }
+
+  private func rejectLate(_ flight: RefreshFlight, _ what: String) {
+    counters.lateResultsRejected += 1
+    report(
+      SessionEvent(
+        .lateResultRejected, generation: flight.generation,
+        detail: "\(what) came after its session had ended"))
+  }
+
+  private func storeFailure(_ error: StoreError) -> RefreshFailure {
+    RefreshFailure(.transient, reason: error.reason)
+  }
+
+  private var outOfLockedMemory: String {
+    "no locked memory is left for a token; raise the memlock limit"
+  }
+}

@@ -1,0 +1,82 @@
+package import Execution
+package import FoundationEssentials
+package import Requests
+
+/// For how long an answer may be served without asking again (RFC 9111, section 4.2), and for how
+/// long after that when the upstream is away (RFC 5861, section 4). Pure.
+package struct Freshness: Sendable {
+  /// Where the upstream is silent.
+  package var defaultLifetime: Duration
+  package var staleIfError: Duration
+  /// The zone in which "today" begins and ends.
+  package var dayZone: TimeZone
+
+  package init(defaultLifetime: Duration, staleIfError: Duration, dayZone: TimeZone) {
+    self.defaultLifetime = defaultLifetime
+    self.staleIfError = staleIfError
+    self.dayZone = dayZone
+  }
+
+  /// What an answer's header fields allow; nil: it must not be kept (`no-store`).
+  package func lifetime(of response: HTTPResponse) -> Duration? {
+    let directives = Self.directives(in: response)
+    if directives["no-store"] != nil { return nil }
+    if directives["no-cache"] != nil { return .zero }
+    guard let text = directives["max-age"], let seconds = Int64(text), seconds >= 0 else {
+      return defaultLifetime
+    }
+    let age = response.field("Age").flatMap { Int64($0) } ?? 0
+    return .seconds(max(0, min(seconds, 86_400 * 366) - max(0, age)))
+  }
+
+  /// Whether a cached tip may be served without asking. A tip of the day that is not today's is
+  /// not fresh, whatever its age.
+  package func isFresh(_ cached: CachedTip, now: WallTime, maxAge: Duration?) -> Bool {
+    let age = age(of: cached, now: now)
+    if let maxAge, age > maxAge || maxAge == .zero { return false }
+    if maxAge == nil, age >= cached.freshFor { return false }
+    return cached.key != .today || isOfToday(cached, now: now)
+  }
+
+  /// Whether it may be served as stale because the upstream cannot be asked.
+  package func mayServeStale(_ cached: CachedTip, now: WallTime) -> Bool {
+    age(of: cached, now: now) < cached.freshFor + staleIfError
+  }
+
+  /// Never negative: a clock that was set back does not make a tip younger than new.
+  package func age(of cached: CachedTip, now: WallTime) -> Duration {
+    max(.zero, cached.fetchedAt.duration(to: now))
+  }
+
+  /// Without a date, the day on which it was fetched is its day.
+  package func isOfToday(_ cached: CachedTip, now: WallTime) -> Bool {
+    day(of: now) == (cached.tip.date ?? day(of: cached.fetchedAt))
+  }
+
+  /// YYYY-MM-DD in the day zone.
+  package func day(of moment: WallTime) -> String {
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = dayZone
+    let date = Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000)
+    let parts = calendar.dateComponents([.year, .month, .day], from: date)
+    func pad(_ number: Int?, _ width: Int) -> String {
+      let digits = String(number ?? 0)
+      return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+    return "\(pad(parts.year, 4))-\(pad(parts.month, 2))-\(pad(parts.day, 2))"
+  }
+
+  private static func directives(in response: HTTPResponse) -> [String: String] {
+    var directives: [String: String] = [:]
+    for field in response.fields where field.name.lowercased() == "cache-control" {
+      for part in field.value.split(separator: ",") {
+        let pair = part.split(separator: "=", maxSplits: 1).map {
+          $0.lowercased().filter { $0 != " " && $0 != "\"" && $0 != "\t" }
+        }
+        guard let name = pair.first else { continue }
+        directives[name] = pair.count > 1 ? pair[1] : ""
+      }
+    }
+    return directives
+  }
+}

@@ -1,0 +1,76 @@
+import Execution
+import Session
+
+/// The tips of one session in memory. A value; it holds what the store holds, and answers without
+/// it. Guards I6: it is emptied whenever the generation moves, and takes only its own session's.
+struct TipCache {
+  private(set) var generation: Generation = .none
+  private(set) var session: SessionID?
+  private var entries: [TipKey: CachedTip] = [:]
+  let capacity: Int
+
+  init(capacity: Int) {
+    self.capacity = max(1, capacity)
+  }
+
+  var count: Int { entries.count }
+
+  mutating func reset(to generation: Generation, session: SessionID?) {
+    self.generation = generation
+    self.session = session
+    entries = [:]
+  }
+
+  subscript(key: TipKey) -> CachedTip? { entries[key] }
+
+  /// Refuses what another session or generation fetched.
+  mutating func insert(_ tip: CachedTip) -> Bool {
+    guard tip.generation == generation, tip.session == session else { return false }
+    entries[tip.key] = tip
+    if entries.count > capacity { evictOldest() }
+    return true
+  }
+
+  mutating func remove(_ key: TipKey) {
+    entries[key] = nil
+  }
+
+  private mutating func evictOldest() {
+    // Today's tip is the one that everybody asks for: it stays.
+    let oldest = entries.values.filter { $0.key != .today }.min { $0.fetchedAt < $1.fetchedAt }
+    if let oldest { entries[oldest.key] = nil }
+  }
+
+  /// Newest first; equal times in a fixed order, so that a page's end is a place to go on from.
+  func newest(limit: Int, before: Cursor?) -> [CachedTip] {
+    entries.values
+      .filter { tip in before.map { Cursor(tip) < $0 } ?? true }
+      .sorted { Cursor($1) < Cursor($0) }
+      .prefix(limit).map(\.self)
+  }
+
+  /// A place in the list.
+  struct Cursor: Comparable {
+    var milliseconds: Int64
+    var key: String
+
+    init(_ tip: CachedTip) {
+      milliseconds = tip.fetchedAt.milliseconds
+      key = tip.key.text
+    }
+
+    /// `milliseconds/key`, as it was given out.
+    init?(text: String) {
+      let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, let milliseconds = Int64(parts[0]) else { return nil }
+      self.milliseconds = milliseconds
+      key = String(parts[1])
+    }
+
+    var text: String { "\(milliseconds)/\(key)" }
+
+    static func < (left: Cursor, right: Cursor) -> Bool {
+      (left.milliseconds, left.key) < (right.milliseconds, right.key)
+    }
+  }
+}
