@@ -42,14 +42,14 @@ struct DaemonGraph: Sendable {
       throw Fault(message: error.reason)
     }
     coordinator = SessionCoordinator(
-      ground: loop, store: store.session, endpoint: endpoint, policy: Self.policy(configuration)
+      ground: loop, store: store.sessions, endpoint: endpoint, policy: Self.policy(configuration)
     ) { event in log(EventLog.level(of: event), EventLog.line(for: event)) }
     requester = ResilientRequester(
       ground: loop, coordinator: coordinator, transport: transport,
       base: configuration.upstream.baseURL,
       policy: RetryPolicy(
         maxRetries: configuration.retry.maxRetries, backoff: configuration.retry.backoff,
-        jitter: configuration.retry.jitter),
+        jitter: Double(configuration.retry.jitter) / 100),
       requestTimeout: configuration.upstream.requestTimeout)
     tips = TipService(
       ground: loop, coordinator: coordinator, requester: requester, store: store.tips,
@@ -127,14 +127,14 @@ extension DaemonGraph {
   private static func client(
     _ auth: DaemonConfiguration.Auth
   ) throws(TransportError) -> OAuthClient {
-    OAuthClient(id: auth.clientID ?? "", authentication: .none, secret: nil)
+    OAuthClient(id: auth.clientID ?? "")
   }
 
   private static func policy(_ configuration: DaemonConfiguration) -> SessionPolicy {
     var policy = SessionPolicy()
     policy.deadline = configuration.refresh.deadline
     policy.margin = configuration.refresh.margin
-    policy.jitter = configuration.refresh.jitter
+    policy.jitter = Double(configuration.refresh.jitter) / 100
     policy.refreshesWithoutToken = configuration.auth.dialect == .simple
     policy.unclearRefusalsToEnd = configuration.auth.dialect == .simple ? 1 : 3
     return policy
@@ -160,14 +160,11 @@ extension DaemonGraph {
       }
       return pointer
     }
-    let upstream = configuration.upstream
+    let fields = configuration.upstream.fields
     return TipFields(
-      id: try pointer("IDField", upstream.idField),
-      title: try pointer("TitleField", upstream.titleField),
-      body: try pointer("BodyField", upstream.bodyField),
-      date: try pointer("DateField", upstream.dateField),
-      tags: try pointer("TagsField", upstream.tagsField),
-      url: try pointer("URLField", upstream.urlField))
+      id: try pointer("IDField", fields.id), title: try pointer("TitleField", fields.title),
+      body: try pointer("BodyField", fields.body), date: try pointer("DateField", fields.date),
+      tags: try pointer("TagsField", fields.tags), url: try pointer("URLField", fields.url))
   }
 
   private static func limits(_ configuration: DaemonConfiguration) -> Limits {

@@ -1,4 +1,5 @@
 import BrewlogAPI
+import Execution
 import Session
 import Tips
 import Varlink

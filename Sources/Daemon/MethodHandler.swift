@@ -3,9 +3,9 @@ import Configuration
 import Execution
 import JSON
 import Platform
+import Requests
 import Session
 import Tips
-import Requests
 import Varlink
 
 /// Answers the calls of the contract: decides who may, then hands each method its parameters. The
@@ -28,7 +28,8 @@ struct MethodHandler: CallHandler {
     guard verdict.allowed else {
       log(
         .notice,
-        "refused \(method.rawValue) to uid \(caller.peer.uid), pid \(caller.peer.pid): \(verdict.rule)")
+        "refused \(method.rawValue) to uid \(caller.peer.uid), pid \(caller.peer.pid): \(verdict.rule)"
+      )
       return .now(.failure(.permissionDenied))
     }
     do throws(VarlinkError) {

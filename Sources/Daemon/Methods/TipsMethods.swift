@@ -1,4 +1,6 @@
 import BrewlogAPI
+import Configuration
+import Execution
 import JSON
 import Tips
 import Varlink
