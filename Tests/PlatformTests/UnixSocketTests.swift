@@ -55,7 +55,8 @@ struct UnixSocketTests {
     let client = try UnixSocket.connect(to: path)
     let server = try present(UnixSocket.accept(from: listener.rawValue))
     var own = [gid_t](repeating: 0, count: 65536)
-    let groups = Set(own.prefix(Int(max(0, getgroups(Int32(own.count), &own)))))
+    let count = Int(getgroups(Int32(own.count), &own))
+    let groups = Set(own.prefix(max(0, count)))
     for end in [client.rawValue, server.rawValue] {
       let peer = try UnixSocket.peer(of: end)
       #expect(peer.pid == getpid())
