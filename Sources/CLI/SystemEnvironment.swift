@@ -12,7 +12,7 @@ extension CLIEnvironment {
       standardOutputIsTerminal: isatty(STDOUT_FILENO) == 1,
       standardErrorIsTerminal: isatty(STDERR_FILENO) == 1,
       terminalColumns: terminalColumns(), now: { SystemClock.wallTime }, utcOffset: utcOffset,
-      readInput: readInput, uidOfUser: uidOfUser, groupOfFile: groupOfFile)
+      readInput: readInput, uidOfUser: { Accounts.userID(of: $0) }, groupOfFile: groupOfFile)
   }
 
   /// ioctl_tty(2), TIOCGWINSZ; a terminal that does not know says 0.
@@ -41,23 +41,12 @@ extension CLIEnvironment {
     return bytes
   }
 
-  @Sendable private static func uidOfUser(_ name: String) -> UInt32? {
-    var entry = passwd()
-    var found: UnsafeMutablePointer<passwd>?
-    // Enough for any entry that is not made to be long; a longer one counts as unknown.
-    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16_384) { room in
-      guard let start = room.baseAddress,
-        getpwnam_r(name, &entry, start, room.count, &found) == 0, found != nil
-      else { return nil }
-      return entry.pw_uid
-    }
-  }
-
   @Sendable private static func groupOfFile(_ path: String) -> String? {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
     var entry = group()
     var found: UnsafeMutablePointer<group>?
+    // Enough for any entry that is not made to be long; a longer one counts as unknown.
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16_384) { room in
       guard let start = room.baseAddress,
         getgrgid_r(status.st_gid, &entry, start, room.count, &found) == 0, found != nil
