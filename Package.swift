@@ -62,7 +62,8 @@ let package = Package(
     .target(name: "DemoUpstream", dependencies: ["CMicrohttpd", "JSON"]),
     .executableTarget(name: "brewlogd", dependencies: ["Daemon"]),
     .executableTarget(name: "brewlogctl", dependencies: ["CLI"]),
-    .executableTarget(name: "brewlog-demo-upstream", dependencies: ["DemoUpstream"]),
+    .executableTarget(
+      name: "brewlog-demo-upstream", dependencies: ["DemoUpstream"], exclude: ["demo.sh"]),
 
     // Tests: one target for each library, then the whole.
     .target(
