@@ -45,6 +45,11 @@ struct Access: Sendable {
     }
   }
 
+  /// Whether a peer may call what is `control`.
+  func mayControl(_ peer: PeerCredentials) -> Bool {
+    peer.uid == 0 || peer.uid == ownUID || control.contains(peer)
+  }
+
   private func refusal(of method: APIMethod) -> Verdict {
     let isRead = method.access == .read
     let key = isRead ? "Read" : "Control"
