@@ -39,4 +39,9 @@ package struct SystemThread: Sendable {
       pthread_join(pthread_t(raw), nil)
     }
   }
+
+  /// Nobody will wait for it: it goes when its body has returned. Instead of `end()`.
+  package func letGo() {
+    pthread_detach(pthread_t(raw))
+  }
 }

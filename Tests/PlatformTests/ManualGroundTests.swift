@@ -1,7 +1,7 @@
 import Execution
 import Platform
-import Testing
 import TestSupport
+import Testing
 
 /// An actor on a ground, as all of the product's are.
 private actor Notebook {
