@@ -245,7 +245,11 @@ package actor VarlinkServer {
     let id = connection.id
     connection.tasks[slot] = .some(nil)
     // Immediate: calls begin in the order in which they came, also beside those answered at once.
-    let task = Task.immediate { self.finish(slot, of: id, with: await work()) }
+    // The preference keeps on the loop what in the handler has no isolation of its own.
+    let task = Task.immediate {
+      let reply = await withTaskExecutorPreference(loop) { await work() }
+      self.finish(slot, of: id, with: reply)
+    }
     if connection.tasks.index(forKey: slot) != nil { connection.tasks[slot] = task }
   }
 

@@ -106,6 +106,11 @@ struct EnvelopeTests {
     #expect(parameters(#"{"x":\#(text)}"#) == ["x": value])
   }
 
+  @Test(arguments: ["", "-", "0.", "1e", "1."])
+  func `a number of any length is survived`(start: String) {
+    _ = parameters(#"{"x":\#(start + String(repeating: "7", count: 60_000))}"#)
+  }
+
   @Test func `any change of one byte is survived`() {
     let text = Array(#"{"method":"a.B","parameters":{"x":[1.5e3,"\u00e4",null]},"more":true}"#.utf8)
     for position in text.indices {

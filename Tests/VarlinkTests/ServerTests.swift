@@ -53,6 +53,33 @@ struct ServerTests {
     await fixture.close()
   }
 
+  @Test func `a handler's task stays on the loop`() async throws {
+    let gate = Gate()
+    let places = Locked<[Bool]>([])
+    let loop = Locked<EventLoop?>(nil)
+    @Sendable func note() {
+      let isOnLoop = loop.withLock { $0?.isCurrent ?? false }
+      places.withLock { $0.append(isOnLoop) }
+    }
+    let fixture = try await ServerFixture { _, _ in
+      note()
+      return .later {
+        note()
+        await gate.wait()
+        note()
+        return success()
+      }
+    }
+    loop.withLock { $0 = fixture.thread.loop }
+    let client = try fixture.connect()
+    client.call("Later")
+    await gate.arrived(1)
+    gate.open()
+    #expect(client.reply() == #"{"parameters":{}}"#)
+    #expect(places.withLock { $0 } == [true, true, true])
+    await fixture.close()
+  }
+
   @Test func `a client that leaves cancels what it waited for`() async throws {
     let gate = Gate()
     let cancelled = Gate()
