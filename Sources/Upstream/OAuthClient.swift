@@ -19,7 +19,7 @@ package final class OAuthClient: Sendable {
 
   /// Without a secret a client is public, whatever is asked for.
   package init(
-    id: String, secret: consuming Secret? = nil, authentication: Authentication? = nil
+    id: String, authentication: Authentication = .basic, secret: consuming Secret? = nil
   ) {
     self.id = id
     let hasSecret =
@@ -27,7 +27,7 @@ package final class OAuthClient: Sendable {
       case .some: true
       case .none: false
       }
-    self.authentication = hasSecret ? authentication ?? .basic : .none
+    self.authentication = hasSecret ? authentication : .none
     self.secret = secret
   }
 

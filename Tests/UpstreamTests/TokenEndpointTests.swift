@@ -103,7 +103,7 @@ struct TokenEndpointTests {
     options.client = .init(id: "brew log:1", secret: secret)
     let fixture = try UpstreamFixture(options)
     let client = OAuthClient(
-      id: "brew log:1", secret: try UpstreamFixture.secret(secret), authentication: authentication)
+      id: "brew log:1", authentication: authentication, secret: try UpstreamFixture.secret(secret))
     let answer = try await refresh(try oauth2(fixture, client), "dummy-refresh-0", fixture)
     if authentication == .none {
       #expect(answer.kind == .misconfigured)
