@@ -50,7 +50,8 @@ package enum TextLayout {
   /// Cut to `width` columns, with a mark at the end where something was left out.
   package static func clip(_ text: String, to width: Int, mark: String) -> String {
     // A text that is many times too long is not measured whole.
-    if DisplayWidth.of(String(text.prefix(width + 1))) <= width, text.dropFirst(width + 1).isEmpty {
+    let beginning = text.prefix(width + 1)
+    if beginning.endIndex == text.endIndex, DisplayWidth.of(String(beginning)) <= width {
       return text
     }
     var kept = ""

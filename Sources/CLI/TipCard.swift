@@ -65,7 +65,7 @@ struct TipCard {
   private func titleText(_ width: Int) -> [String] {
     let appearance = context.appearance
     // Only so much is wrapped as could be shown.
-    let shown = appearance.line(String(entry.tip.title.prefix(width * (Self.titleLines + 1))))
+    let shown = String(appearance.line(entry.tip.title).prefix(width * (Self.titleLines + 1)))
     let lines = TextLayout.wrap(shown, to: width)
     if lines.count <= Self.titleLines { return lines }
     let last = lines[Self.titleLines - 1] + " " + lines[Self.titleLines]

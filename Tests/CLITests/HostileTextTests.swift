@@ -26,7 +26,7 @@ struct HostileTextTests {
 
   @Test(arguments: longTexts)
   func `a title of 100 kB is cut on a card and whole in JSON`(text: String) async throws {
-    let tip = Tip(id: "x", title: text, body: "")
+    let tip = Tip(id: "x", title: text, body: "", tags: [])
     let daemon = try await ScriptedDaemon([
       .today: .reply(Entry(tip: tip, provenance: Samples.fresh))
     ])

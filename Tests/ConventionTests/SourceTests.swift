@@ -36,7 +36,7 @@ struct SourceTests {
   @Test(arguments: [
     "try!", "fatalError(", "as!", "Task.detached", "Task.sleep", "AsyncStream", "async let",
     "withTaskGroup", "withThrowingTaskGroup", "withDiscardingTaskGroup", "import Foundation\n",
-    "import FoundationNetworking", "Synchronization", "print(",
+    "import FoundationNetworking", "Mutex(", "print(",
   ])
   func `what is not to be written is not written`(phrase: String) throws {
     for file in try Repository.files(in: "Sources", endings: [".swift"]) {

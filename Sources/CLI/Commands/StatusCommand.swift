@@ -49,8 +49,10 @@ enum StatusCommand {
     do throws(CommandFailure) {
       let entry = try context.ask(
         .today, ["cacheOnly": true, "waitSeconds": 0], as: Entry.self)
-      let limit = context.appearance.width * 2
-      fields.row("Tip", StyledText(String(entry.tip.title.prefix(limit)), .strong))
+      let appearance = context.appearance
+      let title = TextLayout.clip(
+        appearance.line(entry.tip.title), to: appearance.width * 2, mark: appearance.ellipsis)
+      fields.row("Tip", StyledText(title, .strong))
       fields.row(
         "",
         StyledText(

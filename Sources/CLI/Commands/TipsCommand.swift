@@ -39,13 +39,16 @@ enum TipsCommand {
         Array(fields.map { [.foreign($0)] }.joined(separator: [.own("\t")])))
       return
     }
-    let date = TextLayout.pad(appearance.line(entry.tip.date ?? "-"), to: 10)
-    let id = appearance.line(entry.tip.id)
+    let date = TextLayout.pad(
+      TextLayout.clip(appearance.line(entry.tip.date ?? "-"), to: 10, mark: ""), to: 10)
+    // Whole ids are in the plain list and in `--json`.
+    let id = TextLayout.clip(
+      appearance.line(entry.tip.id), to: max(10, appearance.width / 3), mark: appearance.ellipsis)
     let age = entry.provenance.stale ? "old" : Words.ago(entry.provenance.ageSeconds)
     let room = appearance.width - DisplayWidth.of(date) - DisplayWidth.of(id) - age.count - 6
     if room < 12 {
       context.output.line(StyledText(date + "  " + id, .faint))
-      let title = appearance.line(String(entry.tip.title.prefix(appearance.width)))
+      let title = appearance.line(entry.tip.title)
       context.output.line(
         StyledText(
           "  "
@@ -53,7 +56,7 @@ enum TipsCommand {
       return
     }
     let title = TextLayout.clip(
-      appearance.line(String(entry.tip.title.prefix(room * 2))), to: room,
+      appearance.line(entry.tip.title), to: room,
       mark: appearance.ellipsis)
     context.output.line(
       StyledText(date + "  ", .faint) + StyledText(id + "  ", .accent)
