@@ -49,7 +49,7 @@ let package = Package(
         .embedInCode("org.brewlog.Session.varlink"),
         .embedInCode("org.brewlog.Tips.varlink"),
       ]),
-    .target(name: "Configuration", dependencies: ["Platform"]),
+    .target(name: "Configuration"),
     .target(
       name: "Daemon",
       dependencies: [
