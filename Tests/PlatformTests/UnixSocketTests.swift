@@ -54,11 +54,15 @@ struct UnixSocketTests {
     #expect(wouldBlock)
     let client = try UnixSocket.connect(to: path)
     let server = try present(UnixSocket.accept(from: listener.rawValue))
+    var own = [gid_t](repeating: 0, count: 65536)
+    let count = Int(getgroups(Int32(own.count), &own))
+    let groups = Set(own.prefix(max(0, count)))
     for end in [client.rawValue, server.rawValue] {
       let peer = try UnixSocket.peer(of: end)
       #expect(peer.pid == getpid())
       #expect(peer.uid == geteuid())
       #expect(peer.gid == getegid())
+      #expect(Set(peer.groups) == groups)
       #expect(fcntl(end, F_GETFD) & FD_CLOEXEC != 0)
     }
     #expect(fcntl(server.rawValue, F_GETFL) & O_NONBLOCK != 0)
