@@ -30,34 +30,30 @@ package enum BrewlogDaemon {
     case .run, .checkConfiguration, .rekey: break
     }
     let configuration: DaemonConfiguration
-    do throws(ConfigurationErrors) {
-      configuration = try DaemonConfiguration.load(
-        file: options.configurationFile, isUser: options.isUser, instance: options.instance,
-        environment: environment)
+    do throws(ConfigurationError) {
+      configuration = try DaemonConfiguration.load(from: source(options, environment))
     } catch {
-      for line in error.lines { Log.standardError("brewlogd: \(line)\n") }
+      for problem in error.problems { Log.standardError("brewlogd: \(problem.description)\n") }
       return .configuration
-    }
-    let places: Places
-    do throws(Places.Missing) {
-      places = try Places.find(
-        options, environment: environment, directory: configuration.store.directory,
-        socket: configuration.socket.path)
-    } catch {
-      return fail(.configuration, error.message)
     }
     switch options.action {
     case .checkConfiguration:
       printOut("the configuration is valid\n")
       return .stopped
-    default:
-      return start(configuration, places, options, environment)
+    default: return start(configuration, environment)
     }
   }
 
+  private static func source(
+    _ options: DaemonOptions, _ environment: [String: String]
+  ) -> ConfigurationSource {
+    ConfigurationSource(
+      scope: options.isUser ? .user(Accounts.ownUserID) : .system, instance: options.instance,
+      file: options.configurationFile, environment: environment)
+  }
+
   private static func start(
-    _ configuration: DaemonConfiguration, _ places: Places, _ options: DaemonOptions,
-    _ environment: [String: String]
+    _ configuration: DaemonConfiguration, _ environment: [String: String]
   ) -> ExitCode {
     let loop: EventLoop
     do throws(SystemError) {
@@ -70,24 +66,22 @@ package enum BrewlogDaemon {
     }
     RuntimeExecutors.install(loop)
     let log = Log(
-      level: configuration.log.level, isJournal: environment["JOURNAL_STREAM"] != nil,
+      level: Log.Level(configuration.log.level), isJournal: environment["JOURNAL_STREAM"] != nil,
       wallTime: { loop.wallTime })
     let store: OpenedStore
     do throws(StoreOpenError) {
-      store = try OpenedStore.open(
+      store = try SQLiteSessionStore.open(
         StoreConfiguration(
-          directory: places.state, keyFile: configuration.store.keyFile,
+          directory: configuration.store.directory, keyFile: configuration.store.keyFile,
           credentialsDirectory: environment["CREDENTIALS_DIRECTORY"],
-          runtimeDirectory: places.runtime))
+          runtimeDirectory: Listening.directory(of: configuration.socket.path)))
     } catch {
       return fail(ExitCode(rawValue: error.exitCode) ?? .fault, error.message)
     }
     for warning in store.warnings { log(.warning, warning) }
     let bound: BoundSocket
     do throws(SocketError) {
-      bound = try Listening.bind(
-        places, mode: configuration.socket.mode, group: configuration.socket.group,
-        makesDirectory: options.isUser || configuration.socket.path == nil, log: log)
+      bound = try Listening.bind(configuration.socket, log: log)
     } catch {
       let code: ExitCode = if case .inUse = error { .alreadyRunning } else { .cannotCreate }
       return fail(code, "\(error.description)")
@@ -97,7 +91,7 @@ package enum BrewlogDaemon {
 
   private static func serve(
     _ configuration: DaemonConfiguration, _ loop: EventLoop, _ store: OpenedStore,
-    _ bound: consuming BoundSocket, _ log: Log
+    _ bound: consuming sending BoundSocket, _ log: Log
   ) -> ExitCode {
     let graph: DaemonGraph
     do throws(DaemonGraph.Fault) {
@@ -128,17 +122,14 @@ package enum BrewlogDaemon {
         loop.stop()
       }
     }
-    return withExtendedSignals(loop, stop, log) {
-      loop.run()
-      return result.withLock { $0 }
-    } ?? .fault
+    runUntilStopped(loop, stop, log)
+    return result.withLock { $0 }
   }
 
   /// Runs the loop with SIGTERM and SIGINT stopping the daemon in order, once.
-  private static func withExtendedSignals(
-    _ loop: EventLoop, _ stop: @escaping @Sendable () -> Void, _ log: Log,
-    _ body: () -> ExitCode
-  ) -> ExitCode? {
+  private static func runUntilStopped(
+    _ loop: EventLoop, _ stop: @escaping @Sendable () -> Void, _ log: Log
+  ) {
     let isStopping = Locked(false)
     let source = Locked<SignalSource?>(nil)
     loop.perform {
@@ -163,7 +154,7 @@ package enum BrewlogDaemon {
         loop.stop()
       }
     }
-    return body()
+    loop.run()
   }
 
   static func fail(_ code: ExitCode, _ message: String) -> ExitCode {

@@ -20,6 +20,7 @@ struct DaemonGraph: Sendable {
   let coordinator: SessionCoordinator
   let requester: ResilientRequester
   let tips: TipService
+  let events: EventHub
   let server: VarlinkServer
   let log: Log
 
@@ -41,15 +42,24 @@ struct DaemonGraph: Sendable {
     } catch {
       throw Fault(message: error.reason)
     }
+    let events = EventHub(ground: loop, journal: nil)
+    self.events = events
     coordinator = SessionCoordinator(
-      ground: loop, store: store.session, endpoint: endpoint, policy: Self.policy(configuration)
-    ) { event in log(EventLog.level(of: event), EventLog.line(for: event)) }
+      ground: loop, store: store.sessions, endpoint: endpoint, policy: Self.policy(configuration)
+    ) { event in
+      log(EventLog.level(of: event), EventLog.line(for: event))
+      events.assumeIsolated {
+        $0.post(
+          event.kind.rawValue, generation: event.generation, detail: event.detail,
+          actorUID: event.actorUID, httpStatus: event.httpStatus)
+      }
+    }
     requester = ResilientRequester(
       ground: loop, coordinator: coordinator, transport: transport,
       base: configuration.upstream.baseURL,
       policy: RetryPolicy(
         maxRetries: configuration.retry.maxRetries, backoff: configuration.retry.backoff,
-        jitter: configuration.retry.jitter),
+        jitter: Double(configuration.retry.jitter) / 100),
       requestTimeout: configuration.upstream.requestTimeout)
     tips = TipService(
       ground: loop, coordinator: coordinator, requester: requester, store: store.tips,
@@ -64,6 +74,8 @@ struct DaemonGraph: Sendable {
       interfaces: MethodTable.interfaces, limits: Self.limits(configuration),
       handler: MethodHandler(
         loop: loop, coordinator: coordinator, requester: requester, tips: tips,
+        events: events,
+        quota: QuotaKeeper(ground: loop, perMinute: configuration.access.requestsPerMinute),
         access: Self.access(configuration, log), configuration: configuration, log: log,
         startedAt: loop.now)
     ) { notice in log(.warning, "connections are refused: \(notice)") }
@@ -75,6 +87,7 @@ struct DaemonGraph: Sendable {
     await requester.follow()
     await tips.follow()
     try await coordinator.start()
+    try await events.start()
     await tips.start()
     try await server.serve(on: listener)
   }
@@ -83,6 +96,7 @@ struct DaemonGraph: Sendable {
   func stop() async -> ExitCode {
     await coordinator.refuseCalls()
     await requester.stop()
+    await events.stop()
     await server.stop()
     let isStored = await coordinator.stop()
     await transport.close()
@@ -127,14 +141,14 @@ extension DaemonGraph {
   private static func client(
     _ auth: DaemonConfiguration.Auth
   ) throws(TransportError) -> OAuthClient {
-    OAuthClient(id: auth.clientID ?? "", authentication: .none, secret: nil)
+    OAuthClient(id: auth.clientID ?? "")
   }
 
   private static func policy(_ configuration: DaemonConfiguration) -> SessionPolicy {
     var policy = SessionPolicy()
     policy.deadline = configuration.refresh.deadline
     policy.margin = configuration.refresh.margin
-    policy.jitter = configuration.refresh.jitter
+    policy.jitter = Double(configuration.refresh.jitter) / 100
     policy.refreshesWithoutToken = configuration.auth.dialect == .simple
     policy.unclearRefusalsToEnd = configuration.auth.dialect == .simple ? 1 : 3
     return policy
@@ -160,14 +174,11 @@ extension DaemonGraph {
       }
       return pointer
     }
-    let upstream = configuration.upstream
+    let fields = configuration.upstream.fields
     return TipFields(
-      id: try pointer("IDField", upstream.idField),
-      title: try pointer("TitleField", upstream.titleField),
-      body: try pointer("BodyField", upstream.bodyField),
-      date: try pointer("DateField", upstream.dateField),
-      tags: try pointer("TagsField", upstream.tagsField),
-      url: try pointer("URLField", upstream.urlField))
+      id: try pointer("IDField", fields.id), title: try pointer("TitleField", fields.title),
+      body: try pointer("BodyField", fields.body), date: try pointer("DateField", fields.date),
+      tags: try pointer("TagsField", fields.tags), url: try pointer("URLField", fields.url))
   }
 
   private static func limits(_ configuration: DaemonConfiguration) -> Limits {

@@ -1,3 +1,5 @@
+import Configuration
+
 /// What the command line asks of the daemon.
 struct DaemonOptions: Equatable {
   enum Action: Equatable {
@@ -42,7 +44,7 @@ struct DaemonOptions: Equatable {
         options.configurationFile = try value(of: name, parts, &rest)
       case "--instance":
         let instance = try value(of: name, parts, &rest)
-        guard isInstanceName(instance) else {
+        guard ConfigurationSource.isInstanceName(instance) else {
           throw UsageError(
             message: "--instance \(instance): a name has 1 to 64 letters, digits, `-`, `_` or `.`, "
               + "and does not begin with a dot")
@@ -66,14 +68,5 @@ struct DaemonOptions: Equatable {
     let value = parts.count > 1 ? String(parts[1]) : rest.popFirst() ?? ""
     guard !value.isEmpty else { throw UsageError(message: "\(name) needs a value") }
     return value
-  }
-
-  /// It becomes part of paths.
-  private static func isInstanceName(_ name: String) -> Bool {
-    (1...64).contains(name.utf8.count) && !name.hasPrefix(".")
-      && name.utf8.allSatisfy { byte in
-        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
-          || (0x61...0x7A).contains(byte) || byte == 0x2D || byte == 0x5F || byte == 0x2E
-      }
   }
 }

@@ -1,19 +1,27 @@
+import Configuration
 import Glibc
 import Platform
 
 /// Binds the daemon's own socket, where systemd has passed none.
 enum Listening {
+  /// The runtime directory: a tombstone lies there, too.
+  static func directory(of path: String) -> String {
+    "/" + path.split(separator: "/").dropLast().joined(separator: "/")
+  }
+
   /// The runtime directory is made where it is the daemon's to make. A group that does not resolve is
   /// a warning: the socket keeps the daemon's own.
   static func bind(
-    _ places: Places, mode: UInt32, group: String?, makesDirectory: Bool, log: Log
+    _ socket: DaemonConfiguration.Socket, log: Log
   ) throws(SocketError) -> BoundSocket {
-    if makesDirectory { makeDirectory(places.runtime) }
-    let bound = try UnixSocket.listen(at: places.socket, mode: mode, backlog: 4_096)
-    if let group {
+    makeDirectory(directory(of: socket.path))
+    let bound = try UnixSocket.listen(at: socket.path, mode: socket.mode, backlog: 4_096)
+    if let group = socket.group {
       if let gid = Accounts.groupID(of: group) {
-        if lchown(places.socket, UInt32.max, gid) != 0 {
-          log(.warning, "\(places.socket): cannot be given to the group \(group); run as root or join it")
+        if lchown(socket.path, UInt32.max, gid) != 0 {
+          log(
+            .warning,
+            "\(socket.path) cannot be given to the group \(group); run as root or join it")
         }
       } else {
         log(

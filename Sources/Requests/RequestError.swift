@@ -17,6 +17,8 @@ package enum RequestError: Error, Equatable, Sendable {
   case invalidURL(reason: String)
   /// The same request is under way for an answer of another type.
   case otherType
+  /// This caller has begun more requests than its share.
+  case tooMany(retryAfter: Duration)
   /// The caller's deadline passed; the request goes on for others.
   case timedOut
   /// The caller left.

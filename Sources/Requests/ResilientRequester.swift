@@ -70,10 +70,12 @@ package actor ResilientRequester {
     }
   }
 
-  /// Sends a request, or joins the attempt that is under way for the same one. `deliver` is called
-  /// once per attempt, before anyone is answered, by whoever began it.
+  /// Sends a request, or joins the attempt that is under way for the same one. `admit` is asked
+  /// before a new attempt begins; a span it returns is how long this caller has to wait for one.
+  /// `deliver` is called once per attempt, before anyone is answered, by whoever began it.
   package func send<Value: Sendable>(
     _ endpoint: Endpoint<Value>, by deadline: Instant,
+    admit: @Sendable () -> Duration? = { nil },
     deliver: @escaping @Sendable (Fetched<Value>) async -> Void = { _ in }
   ) async throws(RequestError) -> Fetched<Value> {
     let generation = await coordinator.generation
@@ -87,6 +89,7 @@ package actor ResilientRequester {
       counters.requestsDeduplicated += 1
       id = present
     } else {
+      if let wait = admit() { throw .tooMany(retryAfter: wait) }
       id = begin(
         endpoint, request, generation: generation, key: key, deadline: deadline,
         deliver: deliver)

@@ -66,6 +66,16 @@ package struct Freshness: Sendable {
     return "\(pad(parts.year, 4))-\(pad(parts.month, 2))-\(pad(parts.day, 2))"
   }
 
+  /// How long the day of `moment` lasts on; at least a second.
+  package func untilMidnight(_ moment: WallTime) -> Duration {
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = dayZone
+    let date = Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000)
+    guard let tomorrow = calendar.date(byAdding: .day, value: 1, to: calendar.startOfDay(for: date))
+    else { return .seconds(3600) }
+    return max(.seconds(1), .milliseconds(Int64(tomorrow.timeIntervalSince(date) * 1000)))
+  }
+
   private static func directives(in response: HTTPResponse) -> [String: String] {
     var directives: [String: String] = [:]
     for field in response.fields where field.name.lowercased() == "cache-control" {

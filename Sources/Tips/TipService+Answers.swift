@@ -106,6 +106,7 @@ extension TipService {
     case .timedOut:
       .unavailable(
         reason: "the upstream did not answer in time", httpStatus: nil, retryAfter: nil)
+    case .tooMany(let retryAfter): .tooMany(retryAfter: retryAfter)
     case .cancelled: .cancelled
     }
   }

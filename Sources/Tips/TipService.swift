@@ -34,15 +34,22 @@ package struct TipPaths: Sendable {
 }
 
 /// What a caller wants of a tip.
-package struct TipDemand: Equatable, Sendable {
+package struct TipDemand: Sendable {
   package var maxAge: Duration?
   package var cacheOnly: Bool
   package var wait: Duration
+  /// Asked before an upstream request begins for this caller: nil, or how long it has to wait for
+  /// its next share.
+  package var admit: @Sendable () -> Duration?
 
-  package init(maxAge: Duration? = nil, cacheOnly: Bool = false, wait: Duration) {
+  package init(
+    maxAge: Duration? = nil, cacheOnly: Bool = false, wait: Duration,
+    admit: @escaping @Sendable () -> Duration? = { nil }
+  ) {
     self.maxAge = maxAge
     self.cacheOnly = cacheOnly
     self.wait = wait
+    self.admit = admit
   }
 }
 
@@ -61,6 +68,9 @@ package actor TipService {
   private let keep: Int
   var cache: TipCache
   package internal(set) var counters = TipCounters()
+  var followers: [UInt64: TipFollower] = [:]
+  var nextFollower: UInt64 = 0
+  var followTimer: TimerID?
   private var storesSincePrune = 0
   /// Why tips are kept in memory only, if they are.
   package private(set) var storeFault: String?
@@ -94,8 +104,11 @@ package actor TipService {
   }
 
   private func cross(_ boundary: Boundary) {
-    if case .moved(let generation, let session) = boundary {
+    switch boundary {
+    case .moved(let generation, let session):
       cache.reset(to: generation, session: session)
+    case .published(let generation, let reason):
+      endFollowing(.signedOut(generation: generation, reason: reason))
     }
   }
 
@@ -146,7 +159,8 @@ package actor TipService {
     let generation = cache.generation
     do throws(RequestError) {
       let fetched = try await requester.send(
-        endpoint(for: key, known), by: ground.now.advanced(by: demand.wait)
+        endpoint(for: key, known), by: ground.now.advanced(by: demand.wait),
+        admit: demand.admit
       ) { fetched in
         await self.take(fetched, for: key, known)
       }
@@ -158,7 +172,9 @@ package actor TipService {
 
   /// Rates a tip. One key for all tries, so that a lost answer can be asked for again without
   /// counting twice.
-  package func rate(_ id: String, _ rating: Int, wait: Duration) async throws(TipError) {
+  package func rate(
+    _ id: String, _ rating: Int, wait: Duration, admit: @Sendable () -> Duration? = { nil }
+  ) async throws(TipError) {
     if let reason = TipIdentifier.fault(in: id) { throw .invalidID(reason: reason) }
     let key = entropy.bytes(16).map { String($0, radix: 16) }.joined(separator: "")
     let body = Array("{\"rating\":\(rating)}".utf8)
@@ -169,7 +185,8 @@ package actor TipService {
       ],
       repetition: .keyed(key), body: { body }, interpret: { _ in true })
     do throws(RequestError) {
-      _ = try await requester.send(endpoint, by: ground.now.advanced(by: wait))
+      _ = try await requester.send(
+        endpoint, by: ground.now.advanced(by: wait), admit: admit)
     } catch {
       throw explain(error, id: id)
     }
@@ -213,7 +230,9 @@ package actor TipService {
   /// Keeps what an attempt brought, once, in memory and then on disk.
   private func take(_ fetched: Fetched<TipReply>, for key: TipKey, _ known: CachedTip?) async {
     guard let tip = cachedTip(fetched, for: key, known) else { return }
+    let old = cache[key]
     guard fetched.value.mayStore, cache.insert(tip) else { return }
+    if key == .today { announceToday(entry(tip, .network, ground.wallTime), replacing: old) }
     // The answer does not wait for the disk: a tip that is not stored is fetched again.
     Task { await self.put(tip) }
   }

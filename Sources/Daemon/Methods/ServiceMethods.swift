@@ -1,5 +1,7 @@
 import BrewlogAPI
+import Configuration
 import Execution
+import Platform
 import Session
 import Tips
 import Varlink
