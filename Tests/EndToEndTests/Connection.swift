@@ -42,7 +42,7 @@ final class Connection {
       "method": .string(method.rawValue), "parameters": .object(parameters),
     ]
     let bytes = try JSONText.encode(call) + [0]
-    guard Glibc.send(raw, bytes, bytes.count, Int32(MSG_NOSIGNAL.rawValue)) == bytes.count else {
+    guard Glibc.send(raw, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
       throw SystemError.last("send a call")
     }
   }

@@ -1,5 +1,6 @@
 import BrewlogAPI
 import DemoUpstream
+import JSON
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import BrewlogAPI
 import DemoUpstream
 import FoundationEssentials
 import Glibc
+import JSON
 import TestSupport
 import Testing
 
