@@ -14,6 +14,8 @@ SWIFT ?= $(shell command -v swift || { [ -x /opt/swift/usr/bin/swift ] && echo /
 # (Package.swift).
 BUILD_FLAGS := --explicit-target-dependency-import-check error
 SOURCES := Sources Tests Package.swift
+# Swift Testing starts all tests at once by default: on two cores each then waits for all others.
+TEST_ENVIRONMENT := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 
 .PHONY: help deps build test demo format lint clean
 
@@ -42,7 +44,7 @@ build: deps ## builds all, for debugging
 
 test: deps ## builds and runs all tests
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
-	$(SWIFT) test --skip-build --disable-xctest
+	$(TEST_ENVIRONMENT) $(SWIFT) test --skip-build --disable-xctest
 
 demo: build ## a session from sign-in to logout, with an upstream of its own
 	@BUILD_DIRECTORY="$$($(SWIFT) build --show-bin-path)" Sources/brewlog-demo-upstream/demo.sh

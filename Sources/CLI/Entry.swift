@@ -17,7 +17,10 @@ package func runCommandLineTool() -> Never {
       let code = writeAll(text, to: channel)
       if code == 0 || channel == .standardError { return }
       // `brewlogctl history | head`: whoever read has had enough, which is no failure of ours.
-      exit(code == EPIPE ? ExitCode.done.rawValue : ExitCode.failed.rawValue)
+      if code == EPIPE { exit(ExitCode.done.rawValue) }
+      let reason = SystemError.text(of: code)
+      _ = writeAll("brewlogctl: the output could not be written: \(reason)\n", to: .standardError)
+      exit(ExitCode.failed.rawValue)
     },
     connect: { SocketDaemon(path: $0.path) })
   exit(code.rawValue)

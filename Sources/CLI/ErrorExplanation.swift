@@ -29,18 +29,26 @@ extension CommandContext {
   private func explainUnreachable(_ path: String, _ code: Int32) -> CommandFailure {
     let reason = SystemError.text(of: code)
     if code == EACCES || code == EPERM {
-      let group = environment.groupOfFile(path) ?? "brewlog"
       return CommandFailure(
         .permissionDenied, "you may not connect to brewlogd at \(path): \(reason)",
-        remedy:
-          "Members of the group \"\(group)\" may: sudo usermod -aG \(group) \"$USER\", then log in again."
-      )
+        remedy: accessRemedy(environment.groupOfFile(path) ?? "brewlog"))
     }
     let remedy =
       place.startCommand.map { "Start it: \($0)" }
       ?? "Start brewlogd with this socket, or name another one with --socket."
     return CommandFailure(
       .unreachable, "brewlogd cannot be reached at \(path): \(reason)", remedy: remedy)
+  }
+
+  /// Nobody is told to join root's group: that would open far more than a socket.
+  private func accessRemedy(_ group: String) -> String {
+    if place.isOwn { return "It is the daemon of one user; only that user may connect." }
+    if group == "root" {
+      return "Only root may. Call it with sudo, or set Group= in [Socket] of brewlogd.conf."
+    }
+    return
+      "Members of the group \"\(group)\" may: sudo usermod -aG \(group) \"$USER\", then log in "
+      + "to this host again."
   }
 
   private func explain(_ error: VarlinkError, calling method: APIMethod) -> CommandFailure {

@@ -43,6 +43,10 @@ package struct ParsedArguments: Sendable {
     operand: String, commands: [Command]
   ) throws(CommandFailure) {
     guard let command else {
+      if operand == "help" {
+        flags.insert("--help")
+        return
+      }
       guard let found = commands.first(where: { $0.name == operand }) else {
         let hint = Nearest.hint(operand, in: commands.map(\.name))
         throw usage("there is no command \"\(operand)\"\(hint)")

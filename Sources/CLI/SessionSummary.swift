@@ -15,9 +15,10 @@ struct SessionSummary {
       fields.row("Last error", StyledText(error, .warning))
     }
     if let needed = snapshot.loginNeededBy {
-      let soon = context.words.secondsUntil(needed).map { $0 < 86_400 } ?? false
+      let left = context.words.secondsUntil(needed) ?? Int.max
+      let when = left > 0 ? context.words.relative(needed) : "now"
       fields.row(
-        "Sign in by", StyledText(context.words.relative(needed), soon ? .warning : .plain))
+        "Sign-in", StyledText("needed again \(when)", left < 86_400 ? .warning : .plain))
     }
     if !snapshot.durable {
       fields.row(

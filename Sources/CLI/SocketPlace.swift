@@ -1,6 +1,8 @@
 /// Which daemon is meant, where its socket is and how it is started.
 package struct SocketPlace: Sendable, Hashable {
   package let path: String
+  /// Whether the daemon of one user is meant.
+  package let isOwn: Bool
   /// What starts it; nil where the socket was named and its unit is not known.
   package let startCommand: String?
   /// The accounts that it may run as, besides root and the caller.
@@ -20,6 +22,7 @@ package struct SocketPlace: Sendable, Hashable {
           .usage, "--instance takes a name of letters, digits, \"-\", \"_\" and \".\"")
       }
     }
+    isOwn = user
     daemonUsers = user ? [] : ["brewlog"] + (instance.map { ["brewlog-" + $0] } ?? [])
     if let socket {
       path = socket

@@ -47,7 +47,10 @@ struct TipCard {
       for line in TextLayout.wrap(text, to: inside) { output.line(row(line, tone, frame, inside)) }
     }
     let stale = entry.provenance.stale
-    let footer = Words.freshness(entry.provenance)
+    let freshness = Words.freshness(entry.provenance)
+    // The id is what `rate` wants; where there is no room for it, `--json` has it.
+    let withID = "\(tip.id) \(appearance.dot) \(freshness)"
+    let footer = DisplayWidth.of(appearance.line(withID)) + 6 <= width ? withID : freshness
     // What explains an old tip is never cut.
     let footerFits = DisplayWidth.of(appearance.line(footer)) + 6 <= width
     output.line(

@@ -63,7 +63,8 @@ package struct GrantFailure: Error, Equatable, Sendable {
     let kind: Kind =
       switch code {
       case "access_denied": .denied
-      case "expired_token": .expired
+      // Of a code, not of a refresh token.
+      case "expired_token", "invalid_grant": .expired
       case "temporarily_unavailable", "server_error", "slow_down", "authorization_pending":
         .unavailable
       default: .misconfigured
@@ -73,5 +74,16 @@ package struct GrantFailure: Error, Equatable, Sendable {
 
   init(_ error: TokenReply.Malformed) {
     self.init(.malformed, reason: "the token endpoint's answer has \(error)")
+  }
+}
+
+extension GrantFailure {
+  /// An `error` in the address that the browser was sent back to.
+  init(redirectError code: String) {
+    switch OAuthErrorCode(code: code) {
+    case .known(let known): self.init(code: known, status: "the authorization server answered")
+    case .unknown, .none:
+      self.init(.misconfigured, reason: "the authorization server answered an unknown error code")
+    }
   }
 }

@@ -103,15 +103,16 @@ enum Base64 {
   }
 
   /// Section 5: the alphabet for URLs, without padding.
-  static func encodeForURL(_ bytes: [UInt8]) -> String {
-    let text = encode(bytes).compactMap { byte -> UInt8? in
-      switch byte {
-      case UInt8(ascii: "+"): UInt8(ascii: "-")
-      case UInt8(ascii: "/"): UInt8(ascii: "_")
-      case UInt8(ascii: "="): nil
-      default: byte
+  static func encodeForURL(_ bytes: [UInt8]) -> [UInt8] {
+    var encoded = encode(bytes)
+    while encoded.last == UInt8(ascii: "=") { encoded.removeLast() }
+    for index in encoded.indices {
+      switch encoded[index] {
+      case UInt8(ascii: "+"): encoded[index] = UInt8(ascii: "-")
+      case UInt8(ascii: "/"): encoded[index] = UInt8(ascii: "_")
+      default: break
       }
     }
-    return String(decoding: text, as: UTF8.self)
+    return encoded
   }
 }

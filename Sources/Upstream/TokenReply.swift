@@ -90,7 +90,7 @@ package enum TokenReply {
   }
 
   /// A number, or a string of one; a fraction is cut. All else: not known.
-  private static func lifetime(_ value: JSONMembers.Value?, _ body: [UInt8]) -> Duration? {
+  static func lifetime(_ value: JSONMembers.Value?, _ body: [UInt8]) -> Duration? {
     let digits: String
     switch value {
     case .number(let range)?: digits = String(decoding: body[range], as: UTF8.self)

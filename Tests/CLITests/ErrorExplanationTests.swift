@@ -88,6 +88,9 @@ struct ErrorExplanationTests {
     let outcome = invocation.run()
     #expect(outcome.exit == .permissionDenied)
     #expect(outcome.err.contains("usermod -aG coffee"))
+    invocation.groupOfFile = "root"
+    #expect(!invocation.run().err.contains("usermod"))
+    #expect(invocation.run().err.contains("Group="))
   }
 
   @Test(arguments: [ClientError.timedOut, .connectionClosed])

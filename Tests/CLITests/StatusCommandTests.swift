@@ -27,7 +27,7 @@ struct StatusCommandTests {
     for expected in [
       "signed in as ada@example.org, since 2026-11-28 09:12", "https://api.example.org",
       "good for 12 min (14:12)", "next in 11 min (14:11)", "last 48 min ago (13:12)",
-      "Sign in by in 27 days", "Rinse the paper filter first fetched 3 min ago",
+      "needed again in 27 days", "Rinse the paper filter first fetched 3 min ago",
       "all 2 checks pass; running for 2 h 5 min", "Signed in, and refreshed 48 min ago.",
       "To do nothing",
     ] {

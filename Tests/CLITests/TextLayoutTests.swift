@@ -75,6 +75,7 @@ struct TextLayoutTests {
 
   @Test func `usage errors are told from failures`() {
     #expect(Invocation().run().exit == .usage)
+    #expect(Invocation("help", "tip").run().out == Invocation("tip", "--help").run().out)
     #expect(Invocation("--colour", "never").run().err.contains("did you mean --color?"))
     #expect(Invocation("tip", "a", "b").run().exit == .usage)
     #expect(Invocation("tip", "--wait").run().exit == .usage)

@@ -16,7 +16,7 @@ struct TipCommandTests {
     #expect(outcome.exit == .done)
     #expect(outcome.lines.allSatisfy { DisplayWidth.of($0) == card }, "\(outcome.out)")
     #expect(outcome.out.hasPrefix("╭─ Tip of the day"))
-    #expect(outcome.out.contains("fetched 3 min ago"))
+    #expect(outcome.out.contains("2026-11-30 · fetched 3 min ago"))
     #expect(outcome.err.isEmpty)
     await daemon.stop()
   }

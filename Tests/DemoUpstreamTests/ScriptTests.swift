@@ -101,6 +101,19 @@ struct ScriptTests {
     #expect(client.readToEnd() == "\":1}")
   }
 
+  @Test func `a log that was cleared is not written to by requests from before`() throws {
+    let upstream = try DemoUpstream()
+    upstream.script(.get, Self.path, [.json("{}").held("a"), .drop])
+    let client = try #require(RawClient(port: upstream.port))
+    client.send("GET", Self.path, headers: [("Connection", "close")])
+    #expect(upstream.waitForHold("a"))
+    upstream.clearLog()
+    #expect(ask(upstream.port, "GET", Self.path) == "")
+    upstream.release("a")
+    #expect(client.readToEnd()?.hasSuffix("{}") == true)
+    #expect(upstream.lines == ["GET /tips/today -"])
+  }
+
   @Test func `an answer can be lost after the token was spent`() throws {
     let upstream = try DemoUpstream()
     upstream.script(.post, "/auth/refresh", [.loseAnswer])

@@ -14,7 +14,7 @@ enum HealthCommand {
     let reply = try context.ask(.health, as: HealthReply.self)
     if !context.json {
       let width = (reply.checks.map { DisplayWidth.of(DisplayText.line($0.name)) }.max() ?? 0)
-      let fields = FieldList(context: context, label: min(width, 24) + 7)
+      let fields = FieldList(context: context, label: min(width, 24) + 8)
       for check in reply.checks {
         let mark = check.ok ? "ok    " : "look  "
         fields.row(

@@ -27,7 +27,7 @@ enum SessionCommand {
     let verdict =
       reply.consistent
       ? StyledText("Disk and memory agree.", .good)
-      : StyledText("Disk and memory differ: a restart would restore another session.", .bad)
+      : StyledText("Disk and memory differ; a restart would restore what is on disk.", .bad)
     output.paragraph(verdict)
     if reply.consistent, differences > 0 {
       output.paragraph(
