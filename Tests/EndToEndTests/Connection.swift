@@ -37,9 +37,12 @@ final class Connection {
     self.descriptor = consume descriptor
   }
 
-  func send(_ method: APIMethod, _ parameters: [String: JSONValue] = [:]) throws {
+  /// With `more`, every reply of the stream is one ``receive(within:)``.
+  func send(
+    _ method: APIMethod, _ parameters: [String: JSONValue] = [:], more: Bool = false
+  ) throws {
     let call: JSONValue = [
-      "method": .string(method.rawValue), "parameters": .object(parameters),
+      "method": .string(method.rawValue), "parameters": .object(parameters), "more": .bool(more),
     ]
     let bytes = try JSONText.encode(call) + [0]
     guard Glibc.send(raw, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {

@@ -37,6 +37,9 @@ extension EndToEnd {
         stage.upstream.script(.get, Stage.todayPath, [.hold("for ever")])
         try stage.signIn()
         let idle = try (0..<3).map { _ in try stage.connect() }
+        let watcher = try stage.connect()
+        try watcher.send(.watch, more: true)
+        _ = try watcher.receive().decoded(as: WatchReply.self)
         let waiting = try stage.connect()
         try waiting.send(.today)
         try #require(stage.upstream.waitForHold("for ever"))
@@ -49,13 +52,17 @@ extension EndToEnd {
         case .end, .failure(.unavailable): break
         default: Issue.record("neither an error nor the end: \(outcome)")
         }
+        switch try watcher.receive() {
+        case .end, .failure: break
+        case .reply(let event): Issue.record("the watch goes on: \(event)")
+        }
         daemon.end()
         #expect(access(daemon.socket, F_OK) != 0, "the socket is removed at a clean stop")
       }
     }
 
     @Test
-    func `a call that is under way at SIGTERM is answered or ended, and the next start works`()
+    func `a clean stop and a start lose neither session nor tips`()
       async throws
     {
       try await Stage.run { stage in

@@ -1,5 +1,6 @@
 import BrewlogAPI
 import DemoUpstream
+import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
@@ -17,6 +18,7 @@ extension EndToEnd {
         upstream.script(.get, Stage.todayPath, [.hold("rejection")])
         upstream.script(.post, Stage.refreshPath, [.hold("refresh")])
         try stage.signIn()
+        let descriptors = try Self.descriptors(daemon)
 
         let clients = try (0..<1_000).map { _ in try stage.connect() }
         for client in clients { try client.send(.today) }
@@ -41,6 +43,11 @@ extension EndToEnd {
         #expect(counters.refreshesStarted == 1)
         #expect(counters.refreshesSucceeded == 1)
         #expect(counters.upstreamRequests == 2)
+        for client in clients { client.close() }
+        // Beside those of before, one kept for the upstream.
+        try daemon.wait("its side is closed, too", asking: { try Self.descriptors(daemon) }) {
+          $0 <= descriptors + 2
+        }
       }
     }
 
@@ -61,6 +68,10 @@ extension EndToEnd {
         #expect(rotations == Array(repeating: 1, count: 1_000))
         #expect(stage.refreshTokensSent == ["refresh-0"])
       }
+    }
+
+    private static func descriptors(_ daemon: DaemonFixture) throws -> Int {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon.process.pid)/fd").count
     }
 
     /// Both sides need a descriptor for each client; the daemon inherits this process's bound.

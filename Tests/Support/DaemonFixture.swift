@@ -14,20 +14,30 @@ package final class DaemonFixture: Sendable {
   private let scratch: ScratchDirectory
   private let running = Locked<ChildProcess?>(nil)
   private let earlierErrors = Locked("")
+  private let sections: [String: [String]]
 
-  /// `sections` are lines to add: `["Retry": ["Backoff=10ms"]]`.
+  /// `sections` are lines to add: `["Retry": ["Backoff=10ms"]]`. "UPSTREAM" in them stands for the
+  /// base URL.
   package init(upstream baseURL: String, _ sections: [String: [String]] = [:]) throws {
     scratch = try ScratchDirectory()
-    var lines = sections
+    self.sections = sections
+    try use(upstream: baseURL)
+  }
+
+  /// Writes the configuration anew, for another upstream; the next start reads it.
+  package func use(upstream baseURL: String) throws {
+    var lines = sections.mapValues { $0.map { $0.replacing("UPSTREAM", with: baseURL) } }
     lines["Upstream", default: []].insert("BaseURL=\(baseURL)", at: 0)
-    lines["Store", default: []].insert("Directory=\(scratch.path("state"))", at: 0)
-    lines["Socket", default: []].insert("Path=\(scratch.path("run/brewlog.sock"))", at: 0)
+    lines["Store", default: []].insert("Directory=\(stateDirectory)", at: 0)
+    lines["Socket", default: []].insert("Path=\(socket)", at: 0)
     lines["Log", default: []].insert("Level=debug", at: 0)
     try configure(
       lines.sorted { $0.key < $1.key }
         .map { "[\($0.key)]\n" + $0.value.joined(separator: "\n") + "\n" }.joined(separator: "\n"))
   }
 
+  /// Where a test may put files of its own.
+  package var directory: String { scratch.path }
   /// The socket that clients connect to.
   package var socket: String { scratch.path("run/brewlog.sock") }
   package var stateDirectory: String { scratch.path("state") }
