@@ -104,7 +104,7 @@ let package = Package(
       dependencies: [
         "BrewlogAPI", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform", "TestSupport",
         "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
-      ]),
+      ], exclude: ["Interop"]),
     .testTarget(name: "ConventionTests", dependencies: ["BrewlogAPI", "Varlink"]),
   ],
   swiftLanguageModes: [.v6]
