@@ -20,6 +20,7 @@ struct DaemonGraph: Sendable {
   let coordinator: SessionCoordinator
   let requester: ResilientRequester
   let tips: TipService
+  let events: EventHub
   let server: VarlinkServer
   let log: Log
 
@@ -41,9 +42,18 @@ struct DaemonGraph: Sendable {
     } catch {
       throw Fault(message: error.reason)
     }
+    let events = EventHub(ground: loop, journal: nil)
+    self.events = events
     coordinator = SessionCoordinator(
       ground: loop, store: store.sessions, endpoint: endpoint, policy: Self.policy(configuration)
-    ) { event in log(EventLog.level(of: event), EventLog.line(for: event)) }
+    ) { event in
+      log(EventLog.level(of: event), EventLog.line(for: event))
+      events.assumeIsolated {
+        $0.post(
+          event.kind.rawValue, generation: event.generation, detail: event.detail,
+          actorUID: event.actorUID, httpStatus: event.httpStatus)
+      }
+    }
     requester = ResilientRequester(
       ground: loop, coordinator: coordinator, transport: transport,
       base: configuration.upstream.baseURL,
@@ -64,6 +74,8 @@ struct DaemonGraph: Sendable {
       interfaces: MethodTable.interfaces, limits: Self.limits(configuration),
       handler: MethodHandler(
         loop: loop, coordinator: coordinator, requester: requester, tips: tips,
+        events: events,
+        quota: QuotaKeeper(ground: loop, perMinute: configuration.access.requestsPerMinute),
         access: Self.access(configuration, log), configuration: configuration, log: log,
         startedAt: loop.now)
     ) { notice in log(.warning, "connections are refused: \(notice)") }
@@ -75,6 +87,7 @@ struct DaemonGraph: Sendable {
     await requester.follow()
     await tips.follow()
     try await coordinator.start()
+    try await events.start()
     await tips.start()
     try await server.serve(on: listener)
   }
@@ -83,6 +96,7 @@ struct DaemonGraph: Sendable {
   func stop() async -> ExitCode {
     await coordinator.refuseCalls()
     await requester.stop()
+    await events.stop()
     await server.stop()
     let isStored = await coordinator.stop()
     await transport.close()

@@ -2,6 +2,7 @@ import BrewlogAPI
 import Configuration
 import Execution
 import JSON
+import Platform
 import Tips
 import Varlink
 
@@ -133,8 +134,9 @@ extension MethodHandler {
 
   /// Those of `Control=` are not limited; the others have a share each.
   private func admission(of caller: Caller) -> @Sendable () -> Duration? {
+    if access.mayControl(caller.peer) { return { nil } }
     let (quota, uid) = (quota, caller.peer.uid)
-    return access.mayControl(caller.peer) ? { nil } : { quota.assumeIsolated { $0.take(uid) } }
+    return { quota.assumeIsolated { $0.take(uid) } }
   }
 
   private func demand(
