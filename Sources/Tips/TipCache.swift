@@ -7,13 +7,18 @@ struct TipCache {
   private(set) var generation: Generation = .none
   private(set) var session: SessionID?
   private var entries: [TipKey: CachedTip] = [:]
-  let capacity: Int
+  private(set) var capacity: Int
 
   init(capacity: Int) {
     self.capacity = max(1, capacity)
   }
 
   var count: Int { entries.count }
+
+  mutating func resize(to capacity: Int) {
+    self.capacity = max(1, capacity)
+    while entries.count > self.capacity { evictOldest() }
+  }
 
   mutating func reset(to generation: Generation, session: SessionID?) {
     self.generation = generation
