@@ -215,7 +215,7 @@ package actor TipService {
     guard let tip = cachedTip(fetched, for: key, known) else { return }
     guard fetched.value.mayStore, cache.insert(tip) else { return }
     // The answer does not wait for the disk: a tip that is not stored is fetched again.
-    Task { await self.put(tip) }
+    Task(executorPreference: ground) { await self.put(tip) }
   }
 
   private func put(_ tip: CachedTip) async {
