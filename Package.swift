@@ -49,7 +49,7 @@ let package = Package(
         .embedInCode("org.brewlog.Session.varlink"),
         .embedInCode("org.brewlog.Tips.varlink"),
       ]),
-    .target(name: "Configuration", dependencies: ["Platform"]),
+    .target(name: "Configuration"),
     .target(
       name: "Daemon",
       dependencies: [
@@ -62,7 +62,8 @@ let package = Package(
     .target(name: "DemoUpstream", dependencies: ["CMicrohttpd", "JSON"]),
     .executableTarget(name: "brewlogd", dependencies: ["Daemon"]),
     .executableTarget(name: "brewlogctl", dependencies: ["CLI"]),
-    .executableTarget(name: "brewlog-demo-upstream", dependencies: ["DemoUpstream"]),
+    .executableTarget(
+      name: "brewlog-demo-upstream", dependencies: ["DemoUpstream"], exclude: ["demo.sh"]),
 
     // Tests: one target for each library, then the whole.
     .target(
@@ -99,6 +100,8 @@ let package = Package(
         "DemoUpstream", "Execution", "JSON", "Platform", "Requests", "Secrets", "Session",
         "TestSupport", "Upstream",
       ]),
+    .testTarget(
+      name: "DemoUpstreamTests", dependencies: ["DemoUpstream", "JSON", "TestSupport"]),
     .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "TestSupport"]),
     .testTarget(
       name: "CLITests",
@@ -110,7 +113,7 @@ let package = Package(
       dependencies: [
         "BrewlogAPI", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform", "TestSupport",
         "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
-      ]),
+      ], exclude: ["Interop"]),
     .testTarget(name: "ConventionTests", dependencies: ["BrewlogAPI", "Varlink"]),
   ],
   swiftLanguageModes: [.v6]

@@ -30,7 +30,9 @@ struct Access: Sendable {
 
   func verdict(on method: APIMethod, for peer: PeerCredentials) -> Verdict {
     if peer.uid == 0 { return Verdict(allowed: true, rule: "root always may") }
-    if peer.uid == ownUID { return Verdict(allowed: true, rule: "the daemon's own user always may") }
+    if peer.uid == ownUID {
+      return Verdict(allowed: true, rule: "the daemon's own user always may")
+    }
     switch method.access {
     case .open: return Verdict(allowed: true, rule: "whoever can connect may call this")
     case .read where read.contains(peer):
@@ -41,6 +43,11 @@ struct Access: Sendable {
       }
       return refusal(of: method)
     }
+  }
+
+  /// Whether a peer may call what is `control`.
+  func mayControl(_ peer: PeerCredentials) -> Bool {
+    peer.uid == 0 || peer.uid == ownUID || control.contains(peer)
   }
 
   private func refusal(of method: APIMethod) -> Verdict {

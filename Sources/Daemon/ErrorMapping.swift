@@ -1,4 +1,5 @@
 import BrewlogAPI
+import Execution
 import Session
 import Tips
 import Varlink
@@ -20,6 +21,8 @@ enum ErrorMapping {
     case .notFound(let id): APIError.notFound(id: id).varlinkError
     case .malformed(let reason): APIError.malformed(reason: reason).varlinkError
     case .invalidID: .invalidParameter("id")
+    case .tooMany(let retryAfter):
+      APIError.tooMany(retryAfterSeconds: retryAfter.secondsRoundedUp).varlinkError
     // Nobody reads it: the caller has left.
     case .cancelled:
       APIError.unavailable(reason: "the call was cancelled").varlinkError

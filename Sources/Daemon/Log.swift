@@ -1,7 +1,8 @@
-package import Execution
-package import JSON
 import BrewlogAPI
+import Configuration
+package import Execution
 import Glibc
+import JSON
 
 /// Writes the daemon's log to standard error: with `<N>` prefixes (sd-daemon(3)) where that is the
 /// journal, with time stamps elsewhere. Every line goes through the sanitiser (I10).
@@ -15,6 +16,17 @@ package struct Log: Sendable {
     case debug = 7
 
     package static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+
+    init(_ level: DaemonConfiguration.LogLevel) {
+      self =
+        switch level {
+        case .error: .error
+        case .warning: .warning
+        case .notice: .notice
+        case .info: .info
+        case .debug: .debug
+        }
+    }
   }
 
   private let level: Level
@@ -37,7 +49,8 @@ package struct Log: Sendable {
     let text = TextSanitizer.clean(message, limit: 2_000)
     write(
       isJournal
-        ? "<\(level.rawValue)>\(text)\n" : "\(Timestamps.text(wallTime())) \(name(level)): \(text)\n")
+        ? "<\(level.rawValue)>\(text)\n"
+        : "\(Timestamps.text(wallTime())) \(name(level)): \(text)\n")
   }
 
   private func name(_ level: Level) -> String {

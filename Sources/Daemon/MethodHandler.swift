@@ -3,9 +3,9 @@ import Configuration
 import Execution
 import JSON
 import Platform
+import Requests
 import Session
 import Tips
-import Requests
 import Varlink
 
 /// Answers the calls of the contract: decides who may, then hands each method its parameters. The
@@ -15,6 +15,8 @@ struct MethodHandler: CallHandler {
   let coordinator: SessionCoordinator
   let requester: ResilientRequester
   let tips: TipService
+  let events: EventHub
+  let quota: QuotaKeeper
   let access: Access
   let configuration: DaemonConfiguration
   let log: Log
@@ -28,7 +30,8 @@ struct MethodHandler: CallHandler {
     guard verdict.allowed else {
       log(
         .notice,
-        "refused \(method.rawValue) to uid \(caller.peer.uid), pid \(caller.peer.pid): \(verdict.rule)")
+        "refused \(method.rawValue) to uid \(caller.peer.uid), pid \(caller.peer.pid): \(verdict.rule)"
+      )
       return .now(.failure(.permissionDenied))
     }
     do throws(VarlinkError) {
@@ -43,10 +46,10 @@ struct MethodHandler: CallHandler {
   ) throws(VarlinkError) -> Answer {
     var parameters = ParameterReader(call.parameters)
     switch method {
-    case .today: return try today(&parameters)
-    case .get: return try get(&parameters)
+    case .today: return try today(&parameters, call, caller)
+    case .get: return try get(&parameters, caller)
     case .list: return try list(&parameters)
-    case .rate: return try rate(&parameters)
+    case .rate: return try rate(&parameters, caller)
     case .status: return try status(&parameters)
     case .inspect: return try inspect(&parameters)
     case .importCredentials: return try importCredentials(&parameters, caller)
@@ -56,8 +59,10 @@ struct MethodHandler: CallHandler {
     case .health: return try health(&parameters)
     case .configuration: return try configuration(&parameters)
     case .canI: return try canI(&parameters, caller)
-    case .login, .completeLogin, .cancelLogin, .verifyErasure, .explain, .watch, .history,
-      .metrics, .reload:
+    case .watch: return try watch(&parameters)
+    case .history: return try history(&parameters)
+    case .explain: return try explain(&parameters)
+    case .login, .completeLogin, .cancelLogin, .verifyErasure, .metrics, .reload:
       throw .methodNotImplemented(method.rawValue)
     }
   }

@@ -2,6 +2,11 @@
 package struct TokenPair: Sendable, Equatable {
   package var access: String
   package var refresh: String
+
+  package init(access: String, refresh: String) {
+    self.access = access
+    self.refresh = refresh
+  }
 }
 
 /// The one account's tokens. They are numbered from 0 and named after their number, so that a log

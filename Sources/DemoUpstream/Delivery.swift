@@ -43,9 +43,11 @@ extension Server {
     switch exchange.step.delivery {
     case .drop: return .NO
     case .reset:
-      var option = linger(l_onoff: 1, l_linger: 0)
-      setsockopt(
-        descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+      // Taking a connected socket's peer away sends a reset (connect(2), tcp(7)); a close by
+      // libmicrohttpd would be preceded by an orderly shutdown.
+      var nobody = sockaddr()
+      nobody.sa_family = sa_family_t(AF_UNSPEC)
+      connect(descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
       return .NO
     case .raw(let bytes):
       // Past libmicrohttpd, which would not send what is no HTTP.

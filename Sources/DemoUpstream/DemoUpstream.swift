@@ -90,7 +90,7 @@ package final class DemoUpstream: Sendable {
   /// The log as the access log has it: `GET /tips/today 401`.
   package var lines: [String] { log.map(\.line) }
 
-  package func clearLog() { server.monitor.withLock { $0.log = [] } }
+  package func clearLog() { server.monitor.withLock { $0.clearLog() } }
 
   /// How many requests have come to a path.
   package func requests(_ path: String) -> Int { log.count { $0.path == path } }

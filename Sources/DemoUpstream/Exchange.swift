@@ -19,7 +19,8 @@ final class Exchange: @unchecked Sendable {
   var request: Request?
   var step = Step.normal
   var answer: Answer?
-  var logIndex = 0
+  /// Its number in the log.
+  var entry = 0
 
   /// What is still to be waited for, first first.
   var waits: [Step.Wait] = []

@@ -36,14 +36,17 @@ struct Request: Sendable {
     return (Form.decode(parts[0]), Form.decode(parts[1]))
   }
 
-  /// The members of a form or of a JSON object, texts alone.
+  var isForm: Bool {
+    headers["content-type"]?.lowercased().hasPrefix("application/x-www-form-urlencoded") == true
+  }
+
+  /// The members of a JSON object (texts alone) or of a form, by what the body looks like.
   var fields: [String: String] {
-    if headers["content-type"]?.lowercased().hasPrefix("application/x-www-form-urlencoded") == true
-    {
+    guard body.first == UInt8(ascii: "{") else {
       return Form.fields(of: String(decoding: body, as: UTF8.self))
     }
-    guard let value = try? JSONText.decode(JSONValue.self, from: body) else { return [:] }
-    return (value.object ?? [:]).compactMapValues(\.string)
+    let value = try? JSONText.decode(JSONValue.self, from: body)
+    return (value?.object ?? [:]).compactMapValues(\.string)
   }
 
   private func credentials(of scheme: String) -> String? {

@@ -126,8 +126,7 @@ final class Server: @unchecked Sendable {
     monitor.withLock { state in
       exchange.step = state.nextStep(request.method, request.path)
       exchange.waits = exchange.step.waits
-      exchange.logIndex = state.log.count
-      state.log.append(
+      exchange.entry = state.append(
         LogEntry(request, connection: state.connectionNumbers[descriptor] ?? 0))
       state.opened(request.path)
       if !exchange.step.worksLate { work(exchange, &state) }
@@ -180,18 +179,15 @@ final class Server: @unchecked Sendable {
 
   /// The status stands in the log before the client can have it.
   private func finishEntry(_ exchange: Exchange, _ state: inout ServerState) {
-    guard state.log.indices.contains(exchange.logIndex) else { return }
     switch exchange.step.delivery {
     case .drop, .reset, .raw: break
-    default: state.log[exchange.logIndex].status = exchange.answer?.status
+    default: state.setStatus(exchange.answer?.status, of: exchange.entry)
     }
   }
 
   private func writeLine(_ exchange: Exchange) {
     guard let onLine else { return }
-    let line = monitor.withLock { state in
-      state.log.indices.contains(exchange.logIndex) ? state.log[exchange.logIndex].line : nil
-    }
+    let line = monitor.withLock { $0.entry(exchange.entry)?.line }
     if let line { onLine(line) }
   }
 

@@ -16,7 +16,9 @@ struct ServerState {
   /// What a route does once its script is used up.
   var standing: [Route: Step] = [:]
 
-  var log: [LogEntry] = []
+  private(set) var log: [LogEntry] = []
+  /// How many entries were cleared away: an entry's number stays the same.
+  private var cleared = 0
   /// Requests that have arrived and are not over, by path; and the most there ever were.
   var open: [String: Int] = [:]
   var peaks: [String: Int] = [:]
@@ -57,6 +59,26 @@ struct ServerState {
     let full = waiters.filter { $0.name == name && $0.count <= count }
     waiters.removeAll { $0.name == name && $0.count <= count }
     return full
+  }
+
+  /// The new entry's number.
+  mutating func append(_ entry: LogEntry) -> Int {
+    log.append(entry)
+    return cleared + log.count - 1
+  }
+
+  /// Nil: it was cleared away.
+  func entry(_ number: Int) -> LogEntry? {
+    log.indices.contains(number - cleared) ? log[number - cleared] : nil
+  }
+
+  mutating func setStatus(_ status: Int?, of number: Int) {
+    if log.indices.contains(number - cleared) { log[number - cleared].status = status }
+  }
+
+  mutating func clearLog() {
+    cleared += log.count
+    log = []
   }
 
   mutating func opened(_ path: String) {

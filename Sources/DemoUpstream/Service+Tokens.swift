@@ -22,6 +22,7 @@ extension Service {
 
   /// The refresh token grant (RFC 6749 section 6) with the errors of section 5.2.
   mutating func tokenGrant(_ request: Request) -> Answer {
+    guard request.isForm else { return .failure(400, "invalid_request") }
     let fields = request.fields
     guard isClient(request, fields) else {
       let challenge = [("WWW-Authenticate", "Basic realm=\"brewlog\"")]
@@ -41,6 +42,7 @@ extension Service {
 
   /// RFC 7009: 200 for any token, known or not.
   mutating func revocation(_ request: Request) -> Answer {
+    guard request.isForm else { return .failure(400, "invalid_request") }
     let fields = request.fields
     guard isClient(request, fields) else { return .failure(401, "invalid_client") }
     guard let token = fields["token"] else { return .failure(400, "invalid_request") }

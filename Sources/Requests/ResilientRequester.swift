@@ -39,6 +39,13 @@ package actor ResilientRequester {
   /// the next ones.
   private let requestTimeout: Duration
   package private(set) var counters = RequestCounters()
+  var circuit = Circuit()
+  var awayReason = ""
+  var probeTimer: TimerID?
+  let report: @Sendable (UpstreamEvent) -> Void
+  /// Asks for something when the circuit lets a probe through, so that an upstream that is back is
+  /// noticed without a client.
+  var probe: (@Sendable () async -> Void)?
 
   private var attempts: [UInt64: Attempt] = [:]
   private var attemptByKey: [RequestKey: UInt64] = [:]
@@ -50,7 +57,7 @@ package actor ResilientRequester {
   package init(
     ground: any Ground, coordinator: SessionCoordinator, transport: any Transport, base: String,
     policy: RetryPolicy = RetryPolicy(), requestTimeout: Duration = .seconds(30),
-    entropy: Entropy = .system
+    entropy: Entropy = .system, report: @escaping @Sendable (UpstreamEvent) -> Void = { _ in }
   ) {
     self.ground = ground
     self.coordinator = coordinator
@@ -59,6 +66,7 @@ package actor ResilientRequester {
     self.policy = policy
     self.requestTimeout = requestTimeout
     self.entropy = entropy
+    self.report = report
     sleeper = Sleeper(ground: ground)
     unownedExecutor = ground.asUnownedSerialExecutor()
   }
@@ -70,10 +78,12 @@ package actor ResilientRequester {
     }
   }
 
-  /// Sends a request, or joins the attempt that is under way for the same one. `deliver` is called
-  /// once per attempt, before anyone is answered, by whoever began it.
+  /// Sends a request, or joins the attempt that is under way for the same one. `admit` is asked
+  /// before a new attempt begins; a span it returns is how long this caller has to wait for one.
+  /// `deliver` is called once per attempt, before anyone is answered, by whoever began it.
   package func send<Value: Sendable>(
     _ endpoint: Endpoint<Value>, by deadline: Instant,
+    admit: @Sendable () -> Duration? = { nil },
     deliver: @escaping @Sendable (Fetched<Value>) async -> Void = { _ in }
   ) async throws(RequestError) -> Fetched<Value> {
     let generation = await coordinator.generation
@@ -87,6 +97,7 @@ package actor ResilientRequester {
       counters.requestsDeduplicated += 1
       id = present
     } else {
+      if let wait = admit() { throw .tooMany(retryAfter: wait) }
       id = begin(
         endpoint, request, generation: generation, key: key, deadline: deadline,
         deliver: deliver)
@@ -156,8 +167,10 @@ package actor ResilientRequester {
           budget.hasRefreshed = budget.hasRefreshed || credential.refreshed
           rejected = credential.version
           session = credential.session
+          try admit()
           outcome = await send(current, credential.takeToken(), deadline)
         } else {
+          try admit()
           outcome = await send(current, nil, deadline)
         }
       } catch {
@@ -224,11 +237,15 @@ package actor ResilientRequester {
     _ request: HTTPRequest, _ bearer: consuming Secret?, _ deadline: Instant
   ) async -> Result<HTTPResponse, TransportError> {
     counters.upstreamRequests += 1
+    let outcome: Result<HTTPResponse, TransportError>
     do throws(TransportError) {
-      return .success(try await transport.send(request, bearer: bearer, deadline: deadline))
+      outcome = .success(
+        try await transport.send(request, bearer: bearer, deadline: deadline))
     } catch {
-      return .failure(error)
+      outcome = .failure(error)
     }
+    note(outcome)
+    return outcome
   }
 
   private func read<Value: Sendable>(
@@ -307,6 +324,7 @@ extension ResilientRequester {
 
   /// Ends everything at once; the daemon is stopping.
   package func stop() {
+    cancelProbe()
     for (id, attempt) in attempts {
       attempt.task.cancel()
       answer(id, .failure(.session(.stopping)))

@@ -15,3 +15,10 @@ package func wipe(_ bytes: inout [UInt8]) {
 package func wipe(_ memory: UnsafeMutableRawBufferPointer) {
   if let start = memory.baseAddress { sodium_memzero(start, memory.count) }
 }
+
+/// The same, where there may be none.
+package func wipe(_ bytes: inout [UInt8]?) {
+  guard var taken = bytes else { return }
+  bytes = nil
+  wipe(&taken)
+}

@@ -25,7 +25,7 @@ extension SessionCoordinator {
     let previous = machine.generation
     if let expected, expected != previous { throw .generationMoved(previous) }
     let hadSession = machine.facts != nil
-    if hadSession { move(reason: "signed out") }
+    if hadSession { move(reason: "logged out") }
     let generation = machine.generation
     var failure: StoreError?
     do throws(StoreError) {
@@ -35,7 +35,7 @@ extension SessionCoordinator {
       scheduleDestruction(after: .seconds(1))
     }
     // The session has ended in memory either way, so its callers are answered either way.
-    publish(generation, reason: "signed out", hadSession: hadSession, actorUID: actorUID)
+    publish(generation, reason: "logged out", hadSession: hadSession, actorUID: actorUID)
     if let failure {
       throw .notDurable(LogoutNotDurable(generation: generation, reason: failure.reason))
     }

@@ -2,11 +2,16 @@ import Execution
 
 /// The end of the daemon.
 extension SessionCoordinator {
+  /// From here on every call is answered `stopping`; what is under way goes on.
+  package func refuseCalls() {
+    isStopping = true
+    cancelRenewal()
+  }
+
   /// No new calls; an exchange in flight is finished and stored; then the store is closed. Returns
   /// whether all credentials are on disk.
   package func stop() async -> Bool {
-    isStopping = true
-    cancelRenewal()
+    refuseCalls()
     for task in orphans.values { task.cancel() }
     // The flight ends by its own deadline at the latest, and commits what it brings.
     if let task = flightTask { await task.value }

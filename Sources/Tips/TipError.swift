@@ -12,6 +12,8 @@ package enum TipError: Error, Equatable, Sendable {
   case malformed(reason: String)
   /// The id cannot name a tip; the text says why.
   case invalidID(reason: String)
+  /// This caller asks for more than its share of upstream requests.
+  case tooMany(retryAfter: Duration)
   case cancelled
 }
 

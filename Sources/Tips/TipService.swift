@@ -34,15 +34,22 @@ package struct TipPaths: Sendable {
 }
 
 /// What a caller wants of a tip.
-package struct TipDemand: Equatable, Sendable {
+package struct TipDemand: Sendable {
   package var maxAge: Duration?
   package var cacheOnly: Bool
   package var wait: Duration
+  /// Asked before an upstream request begins for this caller: nil, or how long it has to wait for
+  /// its next share.
+  package var admit: @Sendable () -> Duration?
 
-  package init(maxAge: Duration? = nil, cacheOnly: Bool = false, wait: Duration) {
+  package init(
+    maxAge: Duration? = nil, cacheOnly: Bool = false, wait: Duration,
+    admit: @escaping @Sendable () -> Duration? = { nil }
+  ) {
     self.maxAge = maxAge
     self.cacheOnly = cacheOnly
     self.wait = wait
+    self.admit = admit
   }
 }
 
@@ -61,6 +68,10 @@ package actor TipService {
   private let keep: Int
   var cache: TipCache
   package internal(set) var counters = TipCounters()
+  var followers: [UInt64: TipFollower] = [:]
+  var nextFollower: UInt64 = 0
+  var followTimer: TimerID?
+  var aheadTimer: TimerID?
   private var storesSincePrune = 0
   /// Why tips are kept in memory only, if they are.
   package private(set) var storeFault: String?
@@ -94,8 +105,12 @@ package actor TipService {
   }
 
   private func cross(_ boundary: Boundary) {
-    if case .moved(let generation, let session) = boundary {
+    switch boundary {
+    case .moved(let generation, let session):
       cache.reset(to: generation, session: session)
+      cancelAhead()
+    case .published(let generation, let reason):
+      endFollowing(.signedOut(generation: generation, reason: reason))
     }
   }
 
@@ -108,6 +123,7 @@ package actor TipService {
     do throws(StoreError) {
       let stored = try await store.load(session: session, generation: generation)
       for tip in stored where cache[tip.key] == nil { _ = cache.insert(tip) }
+      scheduleAhead()
     } catch {
       note(error)
     }
@@ -125,6 +141,17 @@ package actor TipService {
     if let cached = cache[key], freshness.isFresh(cached, now: now, maxAge: demand.maxAge) {
       counters.cacheHits += 1
       return .success(entry(cached, .cache, now))
+    }
+    if demand.maxAge == nil, let cached = cache[key],
+      freshness.mayRevalidateBehind(cached, now: now)
+    {
+      counters.cacheHits += 1
+      revalidateBehind(key)
+      return .success(entry(cached, .cache, now, stale: "a newer one is being asked for"))
+    }
+    if let missing = cache.missing(key, at: ground.now), demand.maxAge == nil {
+      counters.cacheHits += 1
+      return .failure(missing)
     }
     guard demand.cacheOnly else { return nil }
     guard let cached = cache[key] else {
@@ -146,19 +173,32 @@ package actor TipService {
     let generation = cache.generation
     do throws(RequestError) {
       let fetched = try await requester.send(
-        endpoint(for: key, known), by: ground.now.advanced(by: demand.wait)
+        endpoint(for: key, known), by: ground.now.advanced(by: demand.wait),
+        admit: demand.admit
       ) { fetched in
         await self.take(fetched, for: key, known)
       }
       return try answer(fetched, for: key, known)
     } catch {
+      if case .notFound = error { cache.remember(missing: key, at: ground.now, in: generation) }
       return try fallBack(key, generation, error)
+    }
+  }
+
+  /// Asks for a tip that was served past its lifetime; at most once at a time, since equal requests
+  /// share an attempt.
+  private func revalidateBehind(_ key: TipKey) {
+    Task {
+      _ = try? await self.fetch(
+        key, TipDemand(maxAge: .zero, wait: .seconds(30), admit: { nil }))
     }
   }
 
   /// Rates a tip. One key for all tries, so that a lost answer can be asked for again without
   /// counting twice.
-  package func rate(_ id: String, _ rating: Int, wait: Duration) async throws(TipError) {
+  package func rate(
+    _ id: String, _ rating: Int, wait: Duration, admit: @Sendable () -> Duration? = { nil }
+  ) async throws(TipError) {
     if let reason = TipIdentifier.fault(in: id) { throw .invalidID(reason: reason) }
     let key = entropy.bytes(16).map { String($0, radix: 16) }.joined(separator: "")
     let body = Array("{\"rating\":\(rating)}".utf8)
@@ -169,7 +209,8 @@ package actor TipService {
       ],
       repetition: .keyed(key), body: { body }, interpret: { _ in true })
     do throws(RequestError) {
-      _ = try await requester.send(endpoint, by: ground.now.advanced(by: wait))
+      _ = try await requester.send(
+        endpoint, by: ground.now.advanced(by: wait), admit: admit)
     } catch {
       throw explain(error, id: id)
     }
@@ -213,7 +254,12 @@ package actor TipService {
   /// Keeps what an attempt brought, once, in memory and then on disk.
   private func take(_ fetched: Fetched<TipReply>, for key: TipKey, _ known: CachedTip?) async {
     guard let tip = cachedTip(fetched, for: key, known) else { return }
-    guard fetched.value.mayStore, cache.insert(tip) else { return }
+    let old = cache[key]
+    guard fetched.value.caching.lifetime != nil, cache.insert(tip) else { return }
+    if key == .today {
+      announceToday(entry(tip, .network, ground.wallTime), replacing: old)
+      scheduleAhead()
+    }
     // The answer does not wait for the disk: a tip that is not stored is fetched again.
     Task(executorPreference: ground) { await self.put(tip) }
   }
@@ -231,6 +277,9 @@ package actor TipService {
       note(error)
     }
   }
+
+  /// A share of one, to spread by.
+  func spread() -> Double { entropy.fraction() }
 
   private func note(_ error: StoreError) {
     if case .generationMoved = error { return }

@@ -26,6 +26,11 @@ enum CurlError {
     }
   }
 
+  /// The same by number, for tables that do not know libcurl.
+  static func kind(ofCode number: UInt32, begun: Bool) -> TransportError.Kind {
+    kind(of: CURLcode(rawValue: number), begun: begun)
+  }
+
   /// The text is libcurl's for the code, never the one for the transfer: that may quote a header.
   static func error(_ code: CURLcode, begun: Bool, origin: String) -> TransportError {
     let detail = String(cString: curl_easy_strerror(code))

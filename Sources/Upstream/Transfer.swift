@@ -26,6 +26,7 @@ final class Transfer {
   private(set) var refusal: TransportError?
   private var fields: [HTTPField] = []
   private var headBytes = 0
+  private var headIsWhole = false
   private var body: [UInt8] = []
   private let maxBodyBytes: Int
   private let holdsSecrets: Bool
@@ -66,6 +67,10 @@ final class Transfer {
     if let refusal { return .failure(refusal) }
     guard code == CURLE_OK else {
       return .failure(CurlError.error(code, begun: begun > 0, origin: origin))
+    }
+    // libcurl takes a head that was cut off for an answer without a body.
+    guard headIsWhole else {
+      return .failure(TransportError(.lost, reason: "no whole answer from \(origin)"))
     }
     let status = brewlog_easy_get_long(easy, CURLINFO_RESPONSE_CODE)
     // Moved, not copied, so that whoever takes it can wipe it.
@@ -120,10 +125,12 @@ final class Transfer {
     // A new head: what came before was an interim answer.
     if bytes.starts(with: "HTTP/".utf8) {
       fields = []
+      headIsWhole = false
       return true
     }
-    // Fields after the body are trailers; none is of use here.
-    guard body.isEmpty, let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return true }
+    if bytes.elementsEqual("\r\n".utf8) || bytes.elementsEqual("\n".utf8) { headIsWhole = true }
+    // Fields after the head are trailers; none is of use here.
+    guard !headIsWhole, let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return true }
     fields.append(HTTPField(Transfer.text(bytes[..<colon]), Transfer.text(bytes[(colon + 1)...])))
     return true
   }

@@ -93,8 +93,8 @@ package struct ConnectionMachine: Sendable {
   }
 
   /// Whether ``next()`` would give something other than to wait.
-  package mutating func canStep() -> Bool {
-    violation != nil || (isWithinBounds && decoder.hasNext())
+  package var canStep: Bool {
+    violation != nil || (isWithinBounds && decoder.hasNext)
   }
 
   private mutating func nextCall() throws(MalformedMessage) -> Envelope.IncomingCall? {
@@ -131,13 +131,13 @@ package struct ConnectionMachine: Sendable {
   }
 
   /// Whether the socket should be read from.
-  package mutating func wantsInput() -> Bool {
-    !isInputEnded && violation == nil && isWithinBounds && !decoder.hasNext()
+  package var wantsInput: Bool {
+    !isInputEnded && violation == nil && isWithinBounds && !decoder.hasNext
   }
 
   /// Whether all that will ever be done on this connection is done.
-  package mutating func isDone() -> Bool {
-    isInputEnded && pendingCalls == 0 && output.isEmpty && !canStep()
+  package var isDone: Bool {
+    isInputEnded && pendingCalls == 0 && output.isEmpty && !canStep
   }
 
   // MARK: Replies

@@ -31,9 +31,10 @@ package struct FrameDecoder: Sendable {
 
   /// The next whole message without its NUL, or nil where more bytes are needed.
   package mutating func next() throws(FrameTooLong) -> [UInt8]? {
-    guard let end = findEnd() else {
+    guard let end = firstEnd else {
+      scanned = buffer.count
       if buffer.count - start > maxMessageBytes { throw FrameTooLong() }
-      if isEmpty { release() }
+      shrink()
       return nil
     }
     if end - start > maxMessageBytes { throw FrameTooLong() }
@@ -44,8 +45,8 @@ package struct FrameDecoder: Sendable {
   }
 
   /// Whether ``next()`` would give a message or throw.
-  package mutating func hasNext() -> Bool {
-    findEnd() != nil || buffer.count - start > maxMessageBytes
+  package var hasNext: Bool {
+    firstEnd != nil || buffer.count - start > maxMessageBytes
   }
 
   package mutating func release() {
@@ -54,13 +55,20 @@ package struct FrameDecoder: Sendable {
     scanned = 0
   }
 
-  private mutating func findEnd() -> Int? {
-    let begin = scanned
-    let found = buffer.withUnsafeBufferPointer { all in
-      all[begin...].firstIndex(of: 0)
+  private var firstEnd: Int? {
+    buffer.withUnsafeBufferPointer { $0[scanned...].firstIndex(of: 0) }
+  }
+
+  /// What stays is a part of a message, for as long as its client likes: it keeps no room that
+  /// it does not need.
+  private mutating func shrink() {
+    if isEmpty {
+      release()
+    } else if buffer.capacity > 2 * (buffer.count - start) + 256 {
+      buffer = Array(buffer[start...])
+      scanned -= start
+      start = 0
     }
-    scanned = found ?? buffer.count
-    return found
   }
 
   private mutating func compact() {

@@ -67,9 +67,9 @@ package actor VarlinkServer {
     guard let connection = connections[id], connection.isOpen else { return }
     if readiness.contains(.hangup) { connection.isPeerGone = true }
     if readiness.contains(.readable) || connection.isPeerGone {
-      if connection.machine.wantsInput() {
+      if connection.machine.wantsInput {
         read(connection)
-      } else if connection.isPeerGone && !connection.machine.canStep() {
+      } else if connection.isPeerGone && !connection.machine.canStep {
         leave(connection)
       }
     }
@@ -81,7 +81,7 @@ package actor VarlinkServer {
       from: connection.rawDescriptor, atMost: limits.readBytesPerTurn)
     switch received {
     case .bytes(let bytes):
-      connection.lastActivity = loop.now
+      noteActivity(connection)
       connection.machine.receive(bytes)
     case .end: connection.machine.endInput()
     case .nothing: if connection.isPeerGone { connection.machine.endInput() }
@@ -98,10 +98,10 @@ package actor VarlinkServer {
     guard connection.isOpen else { return }
     if !connection.isPeerGone { write(connection) }
     guard connection.isOpen else { return }
-    if isViolated || connection.machine.isDone() {
+    if isViolated || connection.machine.isDone {
       leave(connection)
     } else if connection.isPeerGone && connection.machine.isInputEnded
-      && !connection.machine.canStep()
+      && !connection.machine.canStep
     {
       leave(connection)
     } else {
@@ -124,7 +124,9 @@ package actor VarlinkServer {
     var isBroken = false
     connection.machine.takeOutput { bytes in
       switch SocketIO.send(bytes, to: connection.rawDescriptor) {
-      case .bytes(let count): return count
+      case .bytes(let count):
+        noteActivity(connection)
+        return count
       case .nothing: return 0
       case .broken:
         isBroken = true
@@ -136,7 +138,7 @@ package actor VarlinkServer {
 
   private func prepareNextTurn(_ connection: Connection) {
     var interest = EventLoop.Readiness.gone
-    if connection.machine.wantsInput() { interest.insert(.readable) }
+    if connection.machine.wantsInput { interest.insert(.readable) }
     if connection.machine.hasOutput && !connection.isPeerGone { interest.insert(.writable) }
     if interest != connection.interest {
       do throws(SystemError) {
@@ -148,7 +150,7 @@ package actor VarlinkServer {
         return
       }
     }
-    if connection.nextTurn == nil, connection.machine.canStep() {
+    if connection.nextTurn == nil, connection.machine.canStep {
       let id = connection.id
       connection.nextTurn = loop.schedule(at: loop.now) { [self] in
         assumeIsolated { $0.continueTurn(id) }
@@ -184,6 +186,10 @@ package actor VarlinkServer {
     let left = connectionsOfUser[uid, default: 1] - 1
     connectionsOfUser[uid] = left > 0 ? left : nil
     if isStopping && connections.isEmpty { endStop() }
+  }
+
+  private func noteActivity(_ connection: Connection) {
+    if limits.idleTimeout > .zero { connection.lastActivity = loop.now }
   }
 
   private func armIdleTimer(_ connection: Connection) {
@@ -239,7 +245,11 @@ package actor VarlinkServer {
     let id = connection.id
     connection.tasks[slot] = .some(nil)
     // Immediate: calls begin in the order in which they came, also beside those answered at once.
-    let task = Task.immediate { self.finish(slot, of: id, with: await work()) }
+    // The preference keeps on the loop what in the handler has no isolation of its own.
+    let task = Task.immediate {
+      let reply = await withTaskExecutorPreference(loop) { await work() }
+      self.finish(slot, of: id, with: reply)
+    }
     if connection.tasks.index(forKey: slot) != nil { connection.tasks[slot] = task }
   }
 

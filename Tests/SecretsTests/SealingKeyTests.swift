@@ -91,7 +91,9 @@ struct TokenFingerprinterTests {
     #expect(digest.hex == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
   }
 
-  @Test(arguments: [("", [] as [UInt8]?), ("00ff", [0, 255]), ("0", nil), ("zz", nil), ("AB", [171])])
+  @Test(arguments: [
+    ("", [] as [UInt8]?), ("00ff", [0, 255]), ("0", nil), ("zz", nil), ("AB", [171]),
+  ])
   func `hexadecimal digits are read strictly`(text: String, bytes: [UInt8]?) {
     #expect([UInt8](hex: text) == bytes)
   }

@@ -1,7 +1,12 @@
 import BrewlogAPI
+import Configuration
+import Execution
 import JSON
+import Platform
+import Requests
 import Secrets
 import Session
+import Tips
 import Varlink
 
 /// `org.brewlog.Session`.
@@ -124,7 +129,8 @@ extension MethodHandler {
     _ name: String, _ parameters: inout ParameterReader
   ) throws(VarlinkError) -> String? {
     guard let text = try parameters.optionalString(name) else { return nil }
-    guard (1...16_384).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    guard (1...16_384).contains(text.utf8.count),
+      text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
     else { throw .invalidParameter(name) }
     return text
   }
@@ -133,7 +139,8 @@ extension MethodHandler {
     _ name: String, _ parameters: inout ParameterReader
   ) throws(VarlinkError) -> String? {
     guard let text = try parameters.optionalString(name) else { return nil }
-    guard (1...1024).contains(text.utf8.count), TextSanitizer.clean(text, limit: 1024) == text else {
+    guard (1...1024).contains(text.utf8.count), TextSanitizer.clean(text, limit: 1024) == text
+    else {
       throw .invalidParameter(name)
     }
     return text

@@ -1,19 +1,46 @@
 import BrewlogAPI
+import Configuration
+import Execution
 import JSON
+import Platform
 import Tips
 import Varlink
 
 /// `org.brewlog.Tips`.
 extension MethodHandler {
-  func today(_ parameters: inout ParameterReader) throws(VarlinkError) -> Answer {
-    let demand = try demand(&parameters)
+  func today(
+    _ parameters: inout ParameterReader, _ call: Call, _ caller: Caller
+  ) throws(VarlinkError) -> Answer {
+    let demand = try demand(&parameters, caller)
     try parameters.finish()
-    return serve(.today, demand)
+    return call.more ? follow(demand) : serve(.today, demand)
   }
 
-  func get(_ parameters: inout ParameterReader) throws(VarlinkError) -> Answer {
+  private func follow(_ demand: TipDemand) -> Answer {
+    .stream { stream in
+      let end = await self.tips.follow(demand) { entry in
+        guard case .success(let bytes) = self.encode(SnapshotMapping.entry(entry)) else {
+          return true
+        }
+        do throws(StreamFailure) {
+          try stream.send(bytes)
+          return true
+        } catch {
+          return false
+        }
+      }
+      switch end {
+      case .ended(let error): return .failure(ErrorMapping.map(error))
+      case .tooSlow, .left: return .failure(APIError.tipsTooSlow.varlinkError)
+      }
+    }
+  }
+
+  func get(
+    _ parameters: inout ParameterReader, _ caller: Caller
+  ) throws(VarlinkError) -> Answer {
     let id = try identifier(&parameters)
-    let demand = try demand(&parameters)
+    let demand = try demand(&parameters, caller)
     try parameters.finish()
     return serve(.item(id), demand)
   }
@@ -82,14 +109,16 @@ extension MethodHandler {
     }
   }
 
-  func rate(_ parameters: inout ParameterReader) throws(VarlinkError) -> Answer {
+  func rate(
+    _ parameters: inout ParameterReader, _ caller: Caller
+  ) throws(VarlinkError) -> Answer {
     let id = try identifier(&parameters)
     let rating = try parameters.int("rating", in: 1...5)
     let wait = try wait(&parameters)
     try parameters.finish()
     return .later {
       do throws(TipError) {
-        try await self.tips.rate(id, rating, wait: wait)
+        try await self.tips.rate(id, rating, wait: wait, admit: self.admission(of: caller))
         return self.encode(EmptyReply())
       } catch {
         return .failure(ErrorMapping.map(error))
@@ -103,12 +132,21 @@ extension MethodHandler {
     return id
   }
 
-  private func demand(_ parameters: inout ParameterReader) throws(VarlinkError) -> TipDemand {
+  /// Those of `Control=` are not limited; the others have a share each.
+  private func admission(of caller: Caller) -> @Sendable () -> Duration? {
+    if access.mayControl(caller.peer) { return { nil } }
+    let (quota, uid) = (quota, caller.peer.uid)
+    return { quota.assumeIsolated { $0.take(uid) } }
+  }
+
+  private func demand(
+    _ parameters: inout ParameterReader, _ caller: Caller
+  ) throws(VarlinkError) -> TipDemand {
     let maxAge = try parameters.optionalInt("maxAgeSeconds", in: 0...Int.max)
     let cacheOnly = try parameters.optionalBool("cacheOnly") ?? false
     return TipDemand(
       maxAge: maxAge.map { .seconds(min($0, Self.longestSeconds)) }, cacheOnly: cacheOnly,
-      wait: try wait(&parameters))
+      wait: try wait(&parameters), admit: admission(of: caller))
   }
 
   /// `waitSeconds`, by default `RequestTimeout=`.

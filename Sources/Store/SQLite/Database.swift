@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// One SQLite connection, used on one thread at a time. It sets every option that the store's
 /// promises rest on; nothing else in the package calls SQLite (but ``Statement``).
@@ -123,5 +124,17 @@ final class Database {
     SQLiteError(
       file: name, operation: operation, code: code,
       systemCode: handle.map { sqlite3_system_errno($0) } ?? 0)
+  }
+
+  /// A whole copy in a new file, synced; what was there under the name is replaced.
+  func backUp(to path: String) throws(SQLiteError) {
+    unlink(path)
+    try run("VACUUM INTO ?", [.text(path)], to: "back the file up")
+    chmod(path, 0o600)
+  }
+
+  /// What the file holds cannot have been written by us.
+  func damaged(_ operation: String) -> SQLiteError {
+    SQLiteError(file: name, operation: operation, code: SQLITE_CORRUPT, systemCode: 0)
   }
 }

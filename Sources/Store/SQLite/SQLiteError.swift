@@ -50,6 +50,8 @@ struct SQLiteError: Error, Equatable, CustomStringConvertible {
   enum Codes {
     // SQLITE_IOERR_SHORT_READ and its kin are expressions that Swift's importer leaves out.
     static let shortRead: Int32 = SQLITE_IOERR | (2 << 8)
+    static let ok: Int32 = SQLITE_OK
+    static let cannotOpen: Int32 = SQLITE_CANTOPEN
     static let noSpace: Int32 = 28
     static let overQuota: Int32 = 122
     static let readOnlyFileSystem: Int32 = 30

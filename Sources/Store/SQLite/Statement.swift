@@ -108,7 +108,8 @@ struct Statement: ~Copyable {
       case SQLITE_TEXT:
         guard let text = sqlite3_column_text(handle, column) else { return .null }
         let count = Int(sqlite3_column_bytes(handle, column))
-        return .text(String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self))
+        return .text(
+          String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self))
       case SQLITE_BLOB:
         let count = Int(sqlite3_column_bytes(handle, column))
         guard let bytes = sqlite3_column_blob(handle, column) else { return .blob([]) }

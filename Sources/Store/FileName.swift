@@ -1,0 +1,34 @@
+import Secrets
+import Session
+
+/// The files of a state directory. What is not named here is not the store's.
+enum FileName {
+  static let lock = "brewlogd.lock"
+  static let session = "session.db"
+  static let tips = "tips.db"
+  static let keyring = "keyring"
+  static let masterKey = "master.key"
+  static let outboxKey = "outbox.key"
+  static let credential = "brewlog.key"
+  static let tombstone = "logout.tombstone"
+
+  /// A session's own files carry its id, so that an old and a new one can stand side by side while
+  /// one takes the other's place.
+  static func sessionKey(_ session: SessionID) -> String { "session-\(session.hex).key" }
+  static func rescueSlot(_ session: SessionID) -> String { "session-\(session.hex).rescue" }
+
+  /// Whose file this is; nil where it is no session's own.
+  static func owner(of name: String) -> SessionID? {
+    guard name.hasPrefix("session-") else { return nil }
+    let digits = name.dropFirst(8).prefix { $0 != "." }
+    return [UInt8](hex: digits).flatMap(SessionID.init(bytes:))
+  }
+
+  /// What SQLite keeps beside a database.
+  static func companions(of database: String) -> [String] {
+    ["-wal", "-shm", "-journal"].map { database + $0 }
+  }
+
+  static func isSetAside(_ name: String) -> Bool { name.contains(".damaged-") }
+  static func isBackup(_ name: String) -> Bool { name.contains(".backup-") }
+}

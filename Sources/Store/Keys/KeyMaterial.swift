@@ -1,0 +1,119 @@
+import Glibc
+import Platform
+import Secrets
+
+/// Where the master key comes from.
+enum KeySource: Equatable {
+  case credential(path: String)
+  case file(path: String)
+
+  var path: String {
+    switch self {
+    case .credential(let path), .file(let path): path
+    }
+  }
+
+  /// How Inspect names it.
+  var description: String {
+    switch self {
+    case .credential: "the credential \(FileName.credential)"
+    case .file(let path): "the key file \(path)"
+    }
+  }
+
+  /// The credential where there is one, else the key file, there or not.
+  static func inForce(_ configuration: StoreConfiguration, in directory: String) -> KeySource {
+    if let credentials = configuration.credentialsDirectory {
+      let path = credentials + "/" + FileName.credential
+      if access(path, F_OK) == 0 { return .credential(path: path) }
+    }
+    return .file(path: configuration.keyFile ?? directory + "/" + FileName.masterKey)
+  }
+}
+
+/// Reading and making master keys: random bytes in a file, of any length from 16 on.
+enum KeyMaterial {
+  static let longest = 4096
+  static let shortest = 16
+
+  /// Nil where there is no file.
+  static func read(_ source: KeySource, warnings: inout [String]) throws(StoreOpenError) -> Secret?
+  {
+    let path = source.path
+    let raw = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard raw >= 0 else {
+      if errno == ENOENT { return nil }
+      throw .keyMissing(SystemError.last("open \(source.description)").description)
+    }
+    let file = FileDescriptor(owning: raw)
+    try narrow(file.rawValue, source, &warnings)
+    var count = 0
+    let material: Secret
+    do throws(SecretError) {
+      let room = try Secret(count: longest) { memory in
+        while count < memory.count {
+          let got = Glibc.read(
+            file.rawValue, memory.baseAddress.map { $0 + count }, memory.count - count)
+          if got < 0, errno == EINTR { continue }
+          if got <= 0 { return }
+          count += got
+        }
+      }
+      material = try room.withBytes { (bytes) throws(SecretError) in
+        try Secret(copying: bytes.prefix(count))
+      }
+    } catch {
+      throw .unusable("no locked memory for the master key: raise LimitMEMLOCK=")
+    }
+    guard material.count >= shortest else {
+      throw .keyWrong(
+        "\(source.description) holds \(count) bytes, which is no key (at least \(shortest)): "
+          + "restore it")
+    }
+    return material
+  }
+
+  /// Makes a new key file; its content and its name are durable before it is used.
+  static func make(at path: String) throws(StoreOpenError) -> Secret {
+    do throws(SystemError) {
+      guard let key = try? Secret.random(count: 32) else {
+        throw SystemError(operation: "lock memory for the master key", code: ENOMEM)
+      }
+      let raw = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      guard raw >= 0 else { throw .last("create the key file \(path)") }
+      let file = FileDescriptor(owning: raw)
+      let written = key.withBytes { Glibc.write(file.rawValue, $0.baseAddress, $0.count) }
+      guard written == key.count, fsync(file.rawValue) == 0 else {
+        let error = SystemError.last("write the key file \(path)")
+        unlink(path)
+        throw error
+      }
+      try syncDirectory(of: path)
+      return key
+    } catch {
+      throw .unusable(error.description)
+    }
+  }
+
+  static func syncDirectory(of path: String) throws(SystemError) {
+    let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    let raw = Glibc.open(parent.isEmpty ? "/" : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard raw >= 0 else { throw .last("open \(parent)") }
+    let directory = FileDescriptor(owning: raw)
+    guard fsync(directory.rawValue) == 0 else { throw .last("sync \(parent)") }
+  }
+
+  /// A key file that others may read is narrowed, with a warning. A credential is systemd's affair.
+  private static func narrow(
+    _ file: Int32, _ source: KeySource, _ warnings: inout [String]
+  ) throws(StoreOpenError) {
+    guard case .file(let path) = source else { return }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & 0o077 != 0 else { return }
+    if fchmod(file, status.st_mode & 0o700) == 0 {
+      warnings.append("the key file \(path) was open to other users; its mode is narrowed now")
+    } else {
+      warnings.append("the key file \(path) is open to other users; chmod 600 it")
+    }
+  }
+}

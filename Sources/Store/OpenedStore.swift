@@ -1,0 +1,113 @@
+import Execution
+import Platform
+import Secrets
+import Session
+
+/// What opening the store gives.
+package struct OpenedStore: Sendable {
+  package let sessions: SQLiteSessionStore
+  package let tips: SQLiteTipStore
+  /// What was put right on the way (modes), for the log.
+  package let warnings: [String]
+}
+
+/// The store's parts, which live on the store's thread together.
+final class StoreParts {
+  let configuration: StoreConfiguration
+  let directory: StateDirectory
+  /// Held for as long as the store is open: one daemon for one directory.
+  let lock: LockFile
+  var keyring: Keyring
+  let keySource: KeySource
+  /// Nil once closed.
+  var session: Database?
+  var tips: Database?
+  var keys: SessionKeys { SessionKeys(directory: directory) }
+
+  init(
+    configuration: StoreConfiguration, directory: StateDirectory, lock: consuming LockFile,
+    keyring: consuming Keyring, keySource: KeySource
+  ) {
+    self.configuration = configuration
+    self.directory = directory
+    self.lock = lock
+    self.keyring = keyring
+    self.keySource = keySource
+  }
+
+  var now: WallTime { configuration.clock() }
+
+  func file(_ name: String, _ schema: Schema, _ level: Database.Synchronous) -> DatabaseFile {
+    var options = Database.Options()
+    options.synchronous = level
+    options.vfs = configuration.vfs
+    options.busyTimeout = configuration.busyTimeout
+    return DatabaseFile(
+      directory: directory, name: name, schema: schema, options: options, now: now)
+  }
+
+  /// Tips can be fetched again, so a commit of theirs need not reach the disk at once; what a power
+  /// cut may bring back is purged by its session's id.
+  func openTips(warnings: inout [String]) throws(StoreOpenError) {
+    let opened = try file(FileName.tips, .tips, .normal).open(warnings: &warnings)
+    tips = opened.database
+    if let name = opened.setAside {
+      warnings.append("the tip store was damaged and set aside as \(name)")
+    }
+  }
+
+  /// A new session store starts above every generation that the tip store remembers.
+  func openSession(warnings: inout [String]) throws(StoreOpenError) {
+    let highest: Generation
+    do throws(SQLiteError) {
+      highest = try tips?.fence().highest ?? .none
+    } catch {
+      throw StoreOpenError(error)
+    }
+    session = try file(FileName.session, .session, .full).open(
+      warnings: &warnings,
+      beforeSettingAside: { () throws(StoreOpenError) in try destroyKeys() },
+      initialise: { (database, setAside) throws(SQLiteError) in
+        let reason = setAside.map { "the store was damaged and set aside as \($0)" }
+        let first = highest == .none ? highest : highest.next
+        try database.setStoreState(StoreState(generation: first, signedOutReason: reason))
+      }
+    ).database
+  }
+
+  /// Sets the session store aside while it is open, and starts a new one.
+  func replaceDamagedSession() throws(StoreOpenError) {
+    session?.keepLogOnClose(true)
+    session?.close()
+    session = nil
+    try destroyKeys()
+    let damaged = try file(FileName.session, .session, .full).setAside()
+    var warnings: [String] = []
+    try openSession(warnings: &warnings)
+    do throws(SQLiteError) {
+      guard let session else { return }
+      var state = try session.storeState()
+      state.signedOutReason = "the store was damaged and set aside as \(damaged)"
+      try session.setStoreState(state)
+    } catch {
+      throw StoreOpenError(error)
+    }
+  }
+
+  private func destroyKeys() throws(StoreOpenError) {
+    do throws(DirectoryError) {
+      try keys.destroyAll(but: nil)
+    } catch {
+      throw StoreOpenError(error)
+    }
+  }
+}
+
+/// The thread that every part of the store runs on; it ends with the last of them.
+final class StoreThread: Sendable {
+  let executor = ThreadExecutor(name: "brewlog-store")
+
+  deinit {
+    executor.stop()
+  }
+}

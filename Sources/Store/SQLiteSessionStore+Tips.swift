@@ -1,0 +1,80 @@
+import Session
+import Tips
+
+extension SQLiteSessionStore {
+  func loadTips(session: SessionID, generation: Generation) throws(StoreError) -> [CachedTip] {
+    // Asking for a session that is no longer stored must not open the fence to it.
+    guard isPresent(session, generation) else {
+      throw .generationMoved(stored: knownGeneration)
+    }
+    return try withTips { (tips) throws(SQLiteError) in
+      try tips.transaction(mapping: { $0 }) { () throws(SQLiteError) in
+        try tips.setFence(generation, session)
+        return try tips.tips()
+      }
+    }
+  }
+
+  func putTip(_ tip: CachedTip, permit: consuming WritePermit) throws(StoreError) {
+    let generation = permit.generation
+    let session = permit.session
+    guard tip.session == session, tip.generation == generation else {
+      throw .generationMoved(stored: knownGeneration)
+    }
+    let stored = try withTips { (tips) throws(SQLiteError) in
+      try tips.transaction(mapping: { $0 }) { () throws(SQLiteError) -> Generation? in
+        let fence = try tips.fence()
+        guard fence.generation == generation, fence.session == session else {
+          return fence.generation
+        }
+        try tips.putTip(tip)
+        return nil
+      }
+    }
+    if let stored { throw .generationMoved(stored: stored) }
+  }
+
+  func pruneTips(keep: Int) throws(StoreError) {
+    try withTips { (tips) throws(SQLiteError) in try tips.deleteTips(keeping: keep) }
+  }
+
+  /// From now on only this session's tips are taken, and all others are gone.
+  func moveFence(to generation: Generation, _ session: SessionID?) throws(StoreError) {
+    try withTips { (tips) throws(SQLiteError) in
+      try tips.transaction(mapping: { $0 }) { () throws(SQLiteError) in
+        try tips.setFence(generation, session)
+      }
+    }
+  }
+
+  /// Works on `tips.db`; found damaged it is set aside, and the work is done on a new one: tips can
+  /// be fetched again.
+  private func withTips<Result>(
+    _ body: (Database) throws(SQLiteError) -> Result
+  ) throws(StoreError) -> Result {
+    let tips = try tipDatabase()
+    do throws(SQLiteError) {
+      return try body(tips)
+    } catch {
+      guard error.meansDamage else { throw error.storeError }
+    }
+    try replaceDamagedTips()
+    let fresh = try tipDatabase()
+    return try sql { () throws(SQLiteError) in try body(fresh) }
+  }
+
+  private func replaceDamagedTips() throws(StoreError) {
+    parts.tips?.keepLogOnClose(true)
+    parts.tips?.close()
+    do throws(StoreOpenError) {
+      _ = try parts.file(FileName.tips, .tips, .normal).setAside()
+      var warnings: [String] = []
+      try parts.openTips(warnings: &warnings)
+    } catch {
+      throw .failed(error.message)
+    }
+    let known = knownGeneration
+    let session = present?.session
+    try sql { () throws(SQLiteError) in try parts.tips?.setFence(known, session) }
+  }
+}
