@@ -8,6 +8,12 @@ struct Destruction {
   var failure: StoreError?
 }
 
+/// A logout that waits for the store.
+struct DestructionWaiter {
+  let timer: TimerID
+  let continuation: CheckedContinuation<Result<Void, StoreError>, Never>
+}
+
 /// What a logout did.
 package struct LogoutReceipt: Equatable, Sendable {
   package var previous: Generation
@@ -29,7 +35,7 @@ extension SessionCoordinator {
     let generation = machine.generation
     var failure: StoreError?
     do throws(StoreError) {
-      try await destroy()
+      try await destroyInTime()
     } catch {
       failure = error
       scheduleDestruction(after: .seconds(1))
@@ -48,7 +54,7 @@ extension SessionCoordinator {
     move(reason: reason)
     let generation = machine.generation
     do throws(StoreError) {
-      try await destroy()
+      try await destroyInTime()
     } catch {
       report(SessionEvent(.storeDegraded, generation: generation, detail: error.reason))
       scheduleDestruction(after: .seconds(1))
@@ -74,9 +80,44 @@ extension SessionCoordinator {
     flightTask = nil
   }
 
-  /// Steps (b) and (c): the store destroys the key, then tips and rows. A logout that finds an
-  /// earlier one unfinished finishes it.
-  private func destroy() async throws(StoreError) {
+  /// Steps (b) and (c), for as long as a logout waits for them; they go on after that.
+  private func destroyInTime() async throws(StoreError) {
+    guard destruction != nil else { return }
+    let id = nextWaiter
+    nextWaiter += 1
+    let outcome: Result<Void, StoreError> = await withCheckedContinuation { continuation in
+      let patience = machine.policy.logoutPatience
+      let timer = ground.schedule(at: ground.now.advanced(by: patience)) {
+        let seconds = patience.secondsRoundedUp
+        let late = StoreError.failed("the store has not ended the session within \(seconds) s")
+        self.assumeIsolated { $0.destructionEnded(for: id, .failure(late)) }
+      }
+      destructionWaiters[id] = DestructionWaiter(timer: timer, continuation: continuation)
+      Task(executorPreference: ground) { await self.destroy(for: id) }
+    }
+    try outcome.get()
+  }
+
+  private func destroy(for id: UInt64) async {
+    let outcome: Result<Void, StoreError>
+    do throws(StoreError) {
+      try await finishDestruction()
+      outcome = .success(())
+    } catch {
+      outcome = .failure(error)
+    }
+    destructionEnded(for: id, outcome)
+  }
+
+  private func destructionEnded(for id: UInt64, _ outcome: Result<Void, StoreError>) {
+    guard let waiter = destructionWaiters.removeValue(forKey: id) else { return }
+    ground.cancel(waiter.timer)
+    waiter.continuation.resume(returning: outcome)
+  }
+
+  /// The store destroys the key, then tips and rows. A logout that finds an earlier one unfinished
+  /// finishes it.
+  func finishDestruction() async throws(StoreError) {
     guard let due = destruction else { return }
     do throws(StoreError) {
       try await store.destroy(through: due.generation, reason: due.reason)
@@ -107,16 +148,17 @@ extension SessionCoordinator {
 
   /// Goes on trying to destroy what a logout could not.
   func scheduleDestruction(after pause: Duration) {
-    guard !isStopping else { return }
-    _ = ground.schedule(at: ground.now.advanced(by: pause)) {
+    guard !isStopping, destructionTimer == nil else { return }
+    destructionTimer = ground.schedule(at: ground.now.advanced(by: pause)) {
       Task(executorPreference: self.ground) { await self.retryDestruction(pause) }
     }
   }
 
   private func retryDestruction(_ pause: Duration) async {
+    destructionTimer = nil
     guard let due = destruction else { return }
     do throws(StoreError) {
-      try await destroy()
+      try await finishDestruction()
       report(SessionEvent(.storeHealed, generation: due.generation))
     } catch {
       scheduleDestruction(after: min(pause * 2, .seconds(30)))

@@ -42,6 +42,10 @@ package actor SessionCoordinator {
   var isDurable = true
   /// A logout that the store has not followed yet, with the reason for the last failure.
   var destruction: Destruction?
+  var destructionWaiters: [UInt64: DestructionWaiter] = [:]
+  var destructionTimer: TimerID?
+  /// How many new sessions are on their way into the store.
+  var installs = 0
   var isStopping = false
 
   package init(
