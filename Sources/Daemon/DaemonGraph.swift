@@ -42,7 +42,7 @@ struct DaemonGraph: Sendable {
     } catch {
       throw Fault(message: error.reason)
     }
-    let events = EventHub(ground: loop, journal: nil)
+    let events = EventHub(ground: loop, journal: store.sessions)
     self.events = events
     coordinator = SessionCoordinator(
       ground: loop, store: store.sessions, endpoint: endpoint, policy: Self.policy(configuration)
