@@ -60,7 +60,17 @@ struct DaemonGraph: Sendable {
       policy: RetryPolicy(
         maxRetries: configuration.retry.maxRetries, backoff: configuration.retry.backoff,
         jitter: Double(configuration.retry.jitter) / 100),
-      requestTimeout: configuration.upstream.requestTimeout)
+      requestTimeout: configuration.upstream.requestTimeout
+    ) { event in
+      switch event {
+      case .away(let reason):
+        log(.warning, "the upstream is away: \(reason)")
+        events.assumeIsolated { $0.post("upstreamAway", generation: .none, detail: reason) }
+      case .back:
+        log(.notice, "the upstream is back")
+        events.assumeIsolated { $0.post("upstreamBack", generation: .none) }
+      }
+    }
     tips = TipService(
       ground: loop, coordinator: coordinator, requester: requester, store: store.tips,
       freshness: Self.freshness(configuration), paths: Self.paths(configuration),
@@ -86,6 +96,7 @@ struct DaemonGraph: Sendable {
   func start(listener: consuming FileDescriptor) async throws {
     await requester.follow()
     await tips.follow()
+    await tips.serveAsProbe()
     try await coordinator.start()
     try await events.start()
     await tips.start()

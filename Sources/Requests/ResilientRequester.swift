@@ -39,6 +39,13 @@ package actor ResilientRequester {
   /// the next ones.
   private let requestTimeout: Duration
   package private(set) var counters = RequestCounters()
+  var circuit = Circuit()
+  var awayReason = ""
+  var probeTimer: TimerID?
+  let report: @Sendable (UpstreamEvent) -> Void
+  /// Asks for something when the circuit lets a probe through, so that an upstream that is back is
+  /// noticed without a client.
+  var probe: (@Sendable () async -> Void)?
 
   private var attempts: [UInt64: Attempt] = [:]
   private var attemptByKey: [RequestKey: UInt64] = [:]
@@ -50,7 +57,7 @@ package actor ResilientRequester {
   package init(
     ground: any Ground, coordinator: SessionCoordinator, transport: any Transport, base: String,
     policy: RetryPolicy = RetryPolicy(), requestTimeout: Duration = .seconds(30),
-    entropy: Entropy = .system
+    entropy: Entropy = .system, report: @escaping @Sendable (UpstreamEvent) -> Void = { _ in }
   ) {
     self.ground = ground
     self.coordinator = coordinator
@@ -59,6 +66,7 @@ package actor ResilientRequester {
     self.policy = policy
     self.requestTimeout = requestTimeout
     self.entropy = entropy
+    self.report = report
     sleeper = Sleeper(ground: ground)
     unownedExecutor = ground.asUnownedSerialExecutor()
   }
@@ -154,8 +162,10 @@ package actor ResilientRequester {
           budget.hasRefreshed = budget.hasRefreshed || credential.refreshed
           rejected = credential.version
           session = credential.session
+          try admit()
           outcome = await send(current, credential.takeToken(), deadline)
         } else {
+          try admit()
           outcome = await send(current, nil, deadline)
         }
       } catch {
@@ -222,11 +232,15 @@ package actor ResilientRequester {
     _ request: HTTPRequest, _ bearer: consuming Secret?, _ deadline: Instant
   ) async -> Result<HTTPResponse, TransportError> {
     counters.upstreamRequests += 1
+    let outcome: Result<HTTPResponse, TransportError>
     do throws(TransportError) {
-      return .success(try await transport.send(request, bearer: bearer, deadline: deadline))
+      outcome = .success(
+        try await transport.send(request, bearer: bearer, deadline: deadline))
     } catch {
-      return .failure(error)
+      outcome = .failure(error)
     }
+    note(outcome)
+    return outcome
   }
 
   private func read<Value: Sendable>(
@@ -305,6 +319,7 @@ extension ResilientRequester {
 
   /// Ends everything at once; the daemon is stopping.
   package func stop() {
+    cancelProbe()
     for (id, attempt) in attempts {
       attempt.task.cancel()
       answer(id, .failure(.session(.stopping)))
