@@ -114,6 +114,11 @@ extension EndToEnd {
         let logout = try daemon.call(.logout, as: LogoutReply.self)
         #expect(logout.generation > session.generation)
         #expect(try daemon.status().session.state == .signedOut)
+        #expect(
+          try daemon.call(.health, as: HealthReply.self).checks.contains {
+            $0.name == "store" && !$0.ok
+          },
+          "what is left to delete is said")
         daemon.crash()
         try daemon.start()
         let inspected = try daemon.inspect()
