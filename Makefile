@@ -6,7 +6,7 @@ SHELL := /bin/bash
 
 # The Debian packages with the C libraries, and what Swift's linker needs besides.
 PACKAGES := libsqlite3-dev libcurl4-openssl-dev libsodium-dev libsystemd-dev libmicrohttpd-dev \
-  libqrencode-dev pkg-config
+  libqrencode-dev pkg-config python3 python3-venv
 
 # A toolchain on PATH comes first; swift.org's place for Docker images is tried after it.
 SWIFT ?= $(shell command -v swift || { [ -x /opt/swift/usr/bin/swift ] && echo /opt/swift/usr/bin/swift; } || echo swift)
