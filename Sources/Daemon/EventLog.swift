@@ -12,6 +12,17 @@ enum EventLog {
     }
   }
 
+  static func fields(of event: SessionEvent) -> LogFields {
+    let isEvidence =
+      switch event.kind {
+      case .signedIn, .imported, .signedOut, .suspended, .resumed: true
+      default: false
+      }
+    return LogFields(
+      event: event.kind.rawValue, generation: event.generation.number,
+      upstreamStatus: event.httpStatus, actorUID: event.actorUID, isEvidence: isEvidence)
+  }
+
   static func line(for event: SessionEvent) -> String {
     let number = event.generation.number
     let actor = event.actorUID.map { " by uid \($0)" } ?? ""

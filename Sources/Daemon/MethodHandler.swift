@@ -21,6 +21,7 @@ struct MethodHandler: CallHandler {
   let configuration: DaemonConfiguration
   let log: Log
   let startedAt: Instant
+  let conduct: Conduct
 
   func answer(_ call: Call, from caller: Caller) -> Answer {
     guard let method = MethodTable.method(named: call.method) else {
@@ -58,11 +59,13 @@ struct MethodHandler: CallHandler {
     case .resume: return try resume(&parameters, caller)
     case .health: return try health(&parameters)
     case .configuration: return try configuration(&parameters)
+    case .metrics: return try metrics(&parameters)
+    case .reload: return try reload(&parameters)
     case .canI: return try canI(&parameters, caller)
     case .watch: return try watch(&parameters)
     case .history: return try history(&parameters)
     case .explain: return try explain(&parameters)
-    case .login, .completeLogin, .cancelLogin, .verifyErasure, .metrics, .reload:
+    case .login, .completeLogin, .cancelLogin, .verifyErasure:
       throw .methodNotImplemented(method.rawValue)
     }
   }

@@ -84,6 +84,7 @@ extension SessionCoordinator {
     for task in orphans.values { task.cancel() }
     cancelRenewal()
     counters.refreshesStarted += 1
+    flightStarted = ground.now
     report(
       SessionEvent(
         .refreshStarted, generation: flight.generation, detail: flight.cause.rawValue))
@@ -108,6 +109,12 @@ extension SessionCoordinator {
       return
     }
     guard machine.isCurrent(flight) else { return }
+    // A reload may have pointed the endpoint elsewhere meanwhile (I11).
+    if case .suspended(let reason) = machine.phase {
+      await fail(
+        flight, RefreshFailure(.cancelled, reason: reason), intent: nil, isStoreFault: false)
+      return
+    }
     let deadline = ground.now.advanced(by: machine.policy.deadline * 2)
     do throws(RefreshFailure) {
       let token = try tokenToSend()
@@ -155,6 +162,8 @@ extension SessionCoordinator {
     let new = try renewed(by: grant)
     let stored = try copy(new)
     var isStored = true
+    pairsBeingStored += 1
+    defer { pairsBeingStored -= 1 }
     do throws(StoreError) {
       try await store.commit(
         SessionRecord(facts: facts, pair: stored), permit: permit(for: flight))

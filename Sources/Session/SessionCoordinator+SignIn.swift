@@ -68,6 +68,8 @@ extension SessionCoordinator {
     _ facts: SessionFacts, _ pair: consuming TokenPair
   ) async throws(SessionError) {
     let before = machine.generation
+    pairsBeingStored += 1
+    defer { pairsBeingStored -= 1 }
     do throws(StoreError) {
       try await store.install(
         SessionRecord(facts: facts, pair: pair), permit: permit(for: facts))

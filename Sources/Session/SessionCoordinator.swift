@@ -43,6 +43,10 @@ package actor SessionCoordinator {
   /// A logout that the store has not followed yet, with the reason for the last failure.
   var destruction: Destruction?
   var isStopping = false
+  /// Since when the flight in the slot is under way.
+  var flightStarted: Instant?
+  /// Pairs that the store is writing now.
+  var pairsBeingStored = 0
 
   package init(
     ground: any Ground, store: any SessionStore, endpoint: any TokenEndpoint,

@@ -8,6 +8,7 @@ extension SessionMachine {
     generation stored: Generation, facts: SessionFacts?, hasAccess: Bool, hasRefresh: Bool,
     binding: UpstreamBinding, reason: String?, now: Instant, wallTime: WallTime
   ) {
+    self.binding = binding
     generation = stored
     reserved = max(reserved, stored)
     guard let facts else {

@@ -25,7 +25,7 @@ package struct SessionMachine: Sendable {
     case suspended(reason: String)
   }
 
-  package let policy: SessionPolicy
+  package internal(set) var policy: SessionPolicy
   package internal(set) var phase: Phase = .signedOut(reason: "never signed in")
   package internal(set) var generation: Generation
   package internal(set) var facts: SessionFacts?
@@ -41,6 +41,8 @@ package struct SessionMachine: Sendable {
   package internal(set) var unknownOutcomes = 0
   /// The highest number that was given to a generation, published or not.
   var reserved: Generation
+  /// The configuration's.
+  var binding: UpstreamBinding?
   private var nextFlight: UInt64 = 0
 
   package init(policy: SessionPolicy) {

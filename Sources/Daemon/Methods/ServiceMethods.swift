@@ -2,6 +2,7 @@ import BrewlogAPI
 import Configuration
 import Execution
 import Platform
+import Requests
 import Session
 import Tips
 import Varlink
@@ -14,15 +15,17 @@ extension MethodHandler {
     let (held, fault, count) = tips.assumeIsolated {
       ($0.heldToday(), $0.storeFault, $0.cachedTips)
     }
+    let away = requester.assumeIsolated { $0.away?.reason }
+    let store = storeCheck(session, undestroyed)
     let checks = [
-      sessionCheck(session), refreshCheck(session), storeCheck(session, undestroyed),
+      sessionCheck(session), refreshCheck(session), upstreamCheck(away), store,
       tipCheck(held, fault, count),
     ]
     return .now(
       encode(
         HealthReply(
           // Signed out or an upstream that is away is no reason to restart or replace the daemon.
-          ready: checks[2].ok, checks: checks,
+          ready: store.ok, checks: checks,
           uptimeSeconds: startedAt.duration(to: loop.now).secondsRoundedDown)))
   }
 
@@ -44,6 +47,15 @@ extension MethodHandler {
       return Check(name: "refresh", ok: false, detail: "the last refresh failed: \(error)")
     }
     return Check(name: "refresh", ok: true, detail: "no refresh has failed since the last success")
+  }
+
+  private func upstreamCheck(_ away: String?) -> Check {
+    if let away {
+      return Check(
+        name: "upstream", ok: false,
+        detail: "away: \(away); it is asked again by itself, tips are served from the cache")
+    }
+    return Check(name: "upstream", ok: true, detail: "the last requests were answered")
   }
 
   private func storeCheck(_ session: SessionSnapshot, _ undestroyed: String?) -> Check {
