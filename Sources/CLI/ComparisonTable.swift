@@ -1,25 +1,27 @@
 /// Two columns of values under one set of labels; what differs is marked. On a narrow terminal the
 /// columns stand under each other.
 struct ComparisonTable {
-  let labels: [String]
-  let left: [String]
-  let right: [String]
+  struct Row {
+    let label: String
+    var left: String
+    var right: String
+    /// Whether both sides should say the same.
+    let compared: Bool
 
-  private static let labelWidth = 16
-
-  /// Rows that say nothing on either side are left out.
-  private var rows: [(label: String, left: String, right: String)] {
-    zip(labels, zip(left, right)).map { ($0, $1.0, $1.1) }
-      .filter { $0.1 != "-" || $0.2 != "-" }
+    var differs: Bool { compared && left != right }
   }
 
-  var differences: Int { rows.count { $0.left != $0.right } }
+  let rows: [Row]
+
+  private static let labelWidth = 16
 
   func show(_ leftTitle: String, _ rightTitle: String, _ context: CommandContext) {
     let appearance = context.appearance
     let room = min(appearance.width, 120) - Self.labelWidth - 2
-    let rows = rows.map { row in
-      (label: row.label, left: appearance.line(row.left), right: appearance.line(row.right))
+    let rows = rows.filter { $0.left != "-" || $0.right != "-" }.map { row in
+      Row(
+        label: row.label, left: appearance.line(row.left), right: appearance.line(row.right),
+        compared: row.compared)
     }
     let longest = (rows.map { DisplayWidth.of($0.left) } + [leftTitle.count]).max() ?? 0
     let column = min(longest, room / 2)
@@ -32,7 +34,7 @@ struct ComparisonTable {
     output.line(
       StyledText(blank + TextLayout.pad(leftTitle, to: column) + "  " + rightTitle, .strong))
     for row in rows {
-      let differs = row.left != row.right
+      let differs = row.differs
       let leftLines = TextLayout.wrap(row.left, to: column)
       let rightLines = TextLayout.wrap(row.right, to: max(8, room - column))
       for index in 0..<max(leftLines.count, rightLines.count) {
@@ -49,14 +51,14 @@ struct ComparisonTable {
   }
 
   private func showStacked(
-    _ row: (label: String, left: String, right: String), _ leftTitle: String,
+    _ row: Row, _ leftTitle: String,
     _ rightTitle: String, _ context: CommandContext
   ) {
     let output = context.output
     let width = max(8, context.appearance.width - 4)
-    if row.left == row.right {
+    if row.left == row.right || row.left == "-" && !row.differs {
       let fields = FieldList(context: context, label: Self.labelWidth)
-      fields.row("  " + row.label, StyledText(row.left))
+      fields.row("  " + row.label, StyledText(row.right))
       return
     }
     output.line(StyledText("! " + row.label, .warning))

@@ -147,7 +147,9 @@ extension CommandContext {
     case "org.varlink.service.MethodNotImplemented":
       CommandFailure(
         .failed, "this brewlogd does not offer \(method.rawValue) yet",
-        remedy: "Nothing was changed. A later version of the daemon will do it.")
+        remedy: method == .login
+          ? "Bring a token instead: brewlogctl login --token-stdin < FILE"
+          : "Nothing was changed. A later version of the daemon will do it.")
     case "org.varlink.service.MethodNotFound", "org.varlink.service.InterfaceNotFound":
       CommandFailure(
         .failed, "what answers at \(place.path) does not know \(method.rawValue)",

@@ -12,7 +12,8 @@ enum EventLine {
     let (words, tone) = words(event.kind)
     return StyledText(context.words.second(event.at) + "  ", .faint)
       + StyledText(TextLayout.pad(appearance.line(words), to: 22), tone)
-      + StyledText(" gen \(event.generation)  ", .faint) + StyledText(appearance.line(detail))
+      + StyledText(" gen \(event.generation)", .faint)
+      + StyledText(detail.isEmpty ? "" : "  " + appearance.line(detail))
   }
 
   private static func words(_ kind: EventKind) -> (String, Tone) {

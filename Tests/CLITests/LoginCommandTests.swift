@@ -127,6 +127,7 @@ struct LoginCommandTests {
     let outcome = Invocation("login").on(daemon)
     #expect(outcome.exit == .failed)
     #expect(outcome.err.contains("does not offer org.brewlog.Session.Login yet"))
+    #expect(outcome.err.contains("--token-stdin"))
     await daemon.stop()
   }
 

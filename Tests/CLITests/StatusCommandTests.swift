@@ -109,6 +109,7 @@ struct StatusCommandTests {
     var persisted = Samples.signedIn
     persisted.accessTokenFingerprint = "00000000"
     persisted.rotations = 40
+    persisted.nextRefreshAt = nil
     let reply = InspectReply(
       persisted: persisted, inMemory: Samples.signedIn, consistent: false, store: Samples.store)
     let daemon = try await ScriptedDaemon([.inspect: .reply(reply)])

@@ -5,8 +5,8 @@ enum SessionCommand {
   static let command = Command(
     "session", "show what is persisted beside what is in memory",
     details:
-      "Tokens are shown as fingerprints only. Lines that differ are marked; after a refresh they "
-      + "agree again within moments.",
+      "Tokens are shown as fingerprints only. Lines that differ are marked; in the moments of "
+      + "a refresh some may.",
     examples: [
       ("session", "both, side by side"),
       ("--json session | jq .consistent", "whether they agree"),
@@ -17,22 +17,19 @@ enum SessionCommand {
     let reply = try context.ask(.inspect, as: InspectReply.self)
     if context.json { return .done }
     let output = context.output
-    let persisted = rows(reply.persisted, context.words)
     let inMemory = rows(reply.inMemory, context.words)
-    let table = ComparisonTable(
-      labels: persisted.map(\.label), left: persisted.map(\.value), right: inMemory.map(\.value))
-    table.show("on disk", "in memory", context)
+    let rows = zip(rows(reply.persisted, context.words), inMemory).map { disk, memory in
+      ComparisonTable.Row(
+        label: disk.label, left: disk.value, right: memory.value,
+        compared: !ofThisRun.contains(disk.label))
+    }
+    ComparisonTable(rows: rows).show("on disk", "in memory", context)
     output.line()
-    let differences = table.differences
     let verdict =
       reply.consistent
       ? StyledText("Disk and memory agree.", .good)
       : StyledText("Disk and memory differ; a restart would restore what is on disk.", .bad)
     output.paragraph(verdict)
-    if reply.consistent, differences > 0 {
-      output.paragraph(
-        StyledText("The marked lines are of this run and are not persisted.", .faint))
-    }
     output.line()
     let fields = FieldList(context: context, label: 11)
     let store = reply.store
@@ -47,6 +44,9 @@ enum SessionCommand {
       "Integrity", StyledText(store.integrity, store.integrity == "ok" ? .good : .warning))
     return .done
   }
+
+  /// What a disk does not keep.
+  private static let ofThisRun: Set<String> = ["next refresh", "last error", "activity", "durable"]
 
   private static func rows(
     _ snapshot: Snapshot, _ words: Words
