@@ -21,6 +21,8 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(
+      name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
 
     // What knows nothing of brewlog.
     .target(name: "Execution"),
@@ -59,7 +61,10 @@ let package = Package(
         "Tips", "Upstream", "Varlink",
       ]),
     .target(
-      name: "CLI", dependencies: ["BrewlogAPI", "Execution", "JSON", "Platform", "Varlink"]),
+      name: "CLI",
+      dependencies: [
+        "BrewlogAPI", "Configuration", "CQREncode", "Execution", "JSON", "Platform", "Varlink",
+      ]),
     .target(name: "DemoUpstream", dependencies: ["CMicrohttpd", "JSON"]),
     .executableTarget(name: "brewlogd", dependencies: ["Daemon"]),
     .executableTarget(name: "brewlogctl", dependencies: ["CLI"]),
