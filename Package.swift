@@ -14,6 +14,7 @@ let package = Package(
   targets: [
     // C libraries, each imported by exactly one Swift target.
     .target(name: "CLinux"),
+    .target(name: "CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(
@@ -26,7 +27,7 @@ let package = Package(
     // What knows nothing of brewlog.
     .target(name: "Execution"),
     .target(name: "JSON"),
-    .target(name: "Platform", dependencies: ["CLinux", "Execution"]),
+    .target(name: "Platform", dependencies: ["CLinux", "CSystemd", "Execution"]),
     .target(name: "Secrets", dependencies: ["CSodium"]),
     .target(name: "Varlink", dependencies: ["Execution", "JSON", "Platform"]),
 
@@ -80,11 +81,20 @@ let package = Package(
     .testTarget(
       name: "VarlinkTests",
       dependencies: ["Execution", "JSON", "Platform", "TestSupport", "Varlink"]),
+    // The heart, run by a script: every schedule of small worlds, random ones of large worlds.
+    .target(
+      name: "Simulation",
+      dependencies: ["Execution", "JSON", "Requests", "Secrets", "Session", "Tips"],
+      path: "Tests/Simulation"),
+    .executableTarget(
+      name: "brewlog-races", dependencies: ["Simulation"], path: "Tests/Races"),
     .testTarget(
       name: "SessionTests",
       dependencies: [
-        "Execution", "JSON", "Requests", "Secrets", "Session", "TestSupport", "Tips",
+        "Execution", "JSON", "Platform", "Requests", "Secrets", "Session", "Simulation",
+        "TestSupport", "Tips",
       ]),
+    .testTarget(name: "SimulationTests", dependencies: ["Simulation"]),
     .testTarget(
       name: "StoreTests",
       dependencies: [
@@ -105,15 +115,35 @@ let package = Package(
         "BrewlogAPI", "CLI", "Execution", "JSON", "Platform", "TestSupport", "Varlink",
       ]),
     .testTarget(
+      name: "DaemonTests",
+      dependencies: [
+        "BrewlogAPI", "Configuration", "Daemon", "Execution", "JSON", "Platform", "Requests",
+        "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl", "brewlogd",
+      ]),
+    .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "BrewlogAPI", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform", "TestSupport",
         "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
-      ]),
+      ], exclude: ["Interop"]),
     .testTarget(name: "ConventionTests", dependencies: ["BrewlogAPI", "Varlink"]),
   ],
   swiftLanguageModes: [.v6]
 )
+
+// The fuzzer's program can only be linked with the fuzzer's runtime (`make fuzz`).
+if Context.environment["BREWLOG_FUZZ"] == "1" {
+  package.targets += [
+    .target(name: "CFuzz", path: "Tests/Fuzz/Driver"),
+    .executableTarget(
+      name: "Fuzz",
+      dependencies: [
+        "BrewlogAPI", "CFuzz", "Configuration", "Daemon", "Execution", "JSON", "Platform",
+        "Requests", "Secrets", "Session", "TestSupport", "Tips", "Upstream", "Varlink",
+      ],
+      path: "Tests/Fuzz/Targets"),
+  ]
+}
 
 // One block of settings for every Swift target, so that none can be laxer than the others.
 let strict: [SwiftSetting] = [
@@ -125,6 +155,7 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .treatAllWarnings(as: .error),
 ]
-for target in package.targets where target.type != .system && target.name != "CLinux" {
+let cTargets = ["CFuzz", "CLinux", "CSystemd"]
+for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict
 }

@@ -7,7 +7,7 @@ package enum RequestError: Error, Equatable, Sendable {
   /// No whole answer, tries used up.
   case transport(reason: String)
   /// The upstream cannot be used now (408, 429, 5xx).
-  case unavailable(reason: String, httpStatus: Int, retryAfter: Duration?)
+  case unavailable(reason: String, httpStatus: Int?, retryAfter: Duration?)
   /// The upstream refused this request (a second 401, 403, other 4xx).
   case refused(reason: String, httpStatus: Int)
   /// 404 or 410.

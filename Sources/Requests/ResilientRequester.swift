@@ -30,15 +30,22 @@ package actor ResilientRequester {
   let ground: any Ground
   let coordinator: SessionCoordinator
   private let transport: any Transport
-  private let policy: RetryPolicy
+  private var policy: RetryPolicy
   private let entropy: Entropy
   private let sleeper: Sleeper
   /// The configured `BaseURL`; its origin is part of the session's binding (I11).
-  private let base: String
+  private var base: String
   /// How long one try may take at the least, whatever its callers' patience: what it brings serves
   /// the next ones.
-  private let requestTimeout: Duration
+  private var requestTimeout: Duration
   package private(set) var counters = RequestCounters()
+  var circuit = Circuit()
+  var awayReason = ""
+  var probeTimer: TimerID?
+  let report: @Sendable (UpstreamEvent) -> Void
+  /// Asks for something when the circuit lets a probe through, so that an upstream that is back is
+  /// noticed without a client.
+  var probe: (@Sendable () async -> Void)?
 
   private var attempts: [UInt64: Attempt] = [:]
   private var attemptByKey: [RequestKey: UInt64] = [:]
@@ -50,7 +57,7 @@ package actor ResilientRequester {
   package init(
     ground: any Ground, coordinator: SessionCoordinator, transport: any Transport, base: String,
     policy: RetryPolicy = RetryPolicy(), requestTimeout: Duration = .seconds(30),
-    entropy: Entropy = .system
+    entropy: Entropy = .system, report: @escaping @Sendable (UpstreamEvent) -> Void = { _ in }
   ) {
     self.ground = ground
     self.coordinator = coordinator
@@ -59,8 +66,16 @@ package actor ResilientRequester {
     self.policy = policy
     self.requestTimeout = requestTimeout
     self.entropy = entropy
+    self.report = report
     sleeper = Sleeper(ground: ground)
     unownedExecutor = ground.asUnownedSerialExecutor()
+  }
+
+  /// Goes by another configuration from now on, attempts under way included.
+  package func adopt(base: String, policy: RetryPolicy, requestTimeout: Duration) {
+    self.base = base
+    self.policy = policy
+    self.requestTimeout = requestTimeout
   }
 
   /// Follows the coordinator's boundaries; before it starts.
@@ -91,8 +106,7 @@ package actor ResilientRequester {
     } else {
       if let wait = admit() { throw .tooMany(retryAfter: wait) }
       id = begin(
-        endpoint, request, generation: generation, key: key, deadline: deadline,
-        deliver: deliver)
+        endpoint, generation: generation, key: key, deadline: deadline, deliver: deliver)
     }
     let outcome = await wait(for: id, by: deadline)
     let answer = try outcome.get()
@@ -106,26 +120,30 @@ package actor ResilientRequester {
   }
 
   private func begin<Value: Sendable>(
-    _ endpoint: Endpoint<Value>, _ request: HTTPRequest, generation: Generation,
-    key: RequestKey?, deadline: Instant,
+    _ endpoint: Endpoint<Value>, generation: Generation, key: RequestKey?, deadline: Instant,
     deliver: @escaping @Sendable (Fetched<Value>) async -> Void
   ) -> UInt64 {
     nextAttempt += 1
     let id = nextAttempt
-    let task = Task {
-      let outcome = await self.run(endpoint, request, id: id, generation: generation)
-      if case .success(let answer) = outcome, self.isLive(id),
-        let value = answer.value as? Value
-      {
-        await deliver(
-          Fetched(value: value, generation: generation, session: answer.session, attempt: id))
-      }
-      self.finish(id, outcome)
+    let task = Task(executorPreference: ground) {
+      await self.carryOut(endpoint, id: id, generation: generation, deliver: deliver)
     }
     attempts[id] = Attempt(
       generation: generation, key: key, deadline: deadline, task: task)
     if let key { attemptByKey[key] = id }
     return id
+  }
+
+  private func carryOut<Value: Sendable>(
+    _ endpoint: Endpoint<Value>, id: UInt64, generation: Generation,
+    deliver: @escaping @Sendable (Fetched<Value>) async -> Void
+  ) async {
+    let outcome = await run(endpoint, id: id, generation: generation)
+    if case .success(let answer) = outcome, isLive(id), let value = answer.value as? Value {
+      await deliver(
+        Fetched(value: value, generation: generation, session: answer.session, attempt: id))
+    }
+    finish(id, outcome)
   }
 
   private func isLive(_ id: UInt64) -> Bool {
@@ -139,10 +157,9 @@ package actor ResilientRequester {
   /// One attempt: tries until the policy has an answer. Each try has its header made anew, so that
   /// what follows a refresh carries the new token.
   private func run<Value: Sendable>(
-    _ endpoint: Endpoint<Value>, _ request: HTTPRequest, id: UInt64, generation: Generation
+    _ endpoint: Endpoint<Value>, id: UInt64, generation: Generation
   ) async -> Result<Answer, RequestError> {
     var budget = RetryPolicy.Budget()
-    var current = request
     while true {
       let deadline = max(plannedEnd(id), ground.now.advanced(by: requestTimeout))
       var rejected: TokenVersion?
@@ -154,9 +171,14 @@ package actor ResilientRequester {
           budget.hasRefreshed = budget.hasRefreshed || credential.refreshed
           rejected = credential.version
           session = credential.session
-          outcome = await send(current, credential.takeToken(), deadline)
+          // Made for the upstream that the token has just been found to belong to: a reload may
+          // have changed it since the attempt began (I11).
+          let request = try endpoint.request(base: base)
+          try admit()
+          outcome = await send(request, credential.takeToken(), deadline)
         } else {
-          outcome = await send(current, nil, deadline)
+          try admit()
+          outcome = await send(try endpoint.request(base: base), nil, deadline)
         }
       } catch {
         return .failure(error)
@@ -191,8 +213,6 @@ package actor ResilientRequester {
           return .failure(explain(error))
         }
       }
-      guard let again = try? endpoint.request(base: base) else { return .failure(.cancelled) }
-      current = again
     }
   }
 
@@ -222,11 +242,15 @@ package actor ResilientRequester {
     _ request: HTTPRequest, _ bearer: consuming Secret?, _ deadline: Instant
   ) async -> Result<HTTPResponse, TransportError> {
     counters.upstreamRequests += 1
+    let outcome: Result<HTTPResponse, TransportError>
     do throws(TransportError) {
-      return .success(try await transport.send(request, bearer: bearer, deadline: deadline))
+      outcome = .success(
+        try await transport.send(request, bearer: bearer, deadline: deadline))
     } catch {
-      return .failure(error)
+      outcome = .failure(error)
     }
+    note(outcome)
+    return outcome
   }
 
   private func read<Value: Sendable>(
@@ -305,6 +329,7 @@ extension ResilientRequester {
 
   /// Ends everything at once; the daemon is stopping.
   package func stop() {
+    cancelProbe()
     for (id, attempt) in attempts {
       attempt.task.cancel()
       answer(id, .failure(.session(.stopping)))

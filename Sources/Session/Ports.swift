@@ -81,16 +81,19 @@ package struct LoadedSession: ~Copyable, Sendable {
   package var backoff: BackoffRecord?
   /// Why there is no session, where the store knows ("the store was damaged and set aside as …").
   package var reason: String?
+  /// The session was signed in on another machine: the store was copied here, or moved.
+  package var isCopied = false
 
   package init(
     generation: Generation, record: consuming SessionRecord?, intent: RefreshIntent? = nil,
-    backoff: BackoffRecord? = nil, reason: String? = nil
+    backoff: BackoffRecord? = nil, reason: String? = nil, isCopied: Bool = false
   ) {
     self.generation = generation
     self.record = record
     self.intent = intent
     self.backoff = backoff
     self.reason = reason
+    self.isCopied = isCopied
   }
 }
 
@@ -162,6 +165,36 @@ package protocol SessionStore: Sendable {
   /// Ends what is stored below `generation`: the session's key first, then tips and rows, WAL
   /// truncated; `generation` becomes the stored one. Does nothing where the store is at or past it.
   func destroy(through generation: Generation, reason: String) async throws(StoreError)
+
+  /// As `install`, and hands the tokens of the session that it replaces to the revocation outbox,
+  /// in the same transaction. Returns whether they are in it; a failure there never fails the rest.
+  func install(
+    _ record: consuming SessionRecord, permit: consuming WritePermit,
+    revoking old: consuming SessionRecord?
+  ) async throws(StoreError) -> Bool
+
+  /// As `destroy`, and hands the tokens that it ends to the revocation outbox, likewise.
+  func destroy(
+    through generation: Generation, reason: String, revoking old: consuming SessionRecord?
+  ) async throws(StoreError) -> Bool
+
+  /// Leaves word outside of the store that the sessions below `generation` have ended, this one
+  /// among them: for a logout that could not be made durable. A restart obeys it. Never waits for
+  /// the store's thread, which may be what hangs.
+  func leaveTombstone(of session: SessionID, through generation: Generation) throws(StoreError)
+
+  /// Whether the replacement of a token with this fingerprint was committed: it is spent.
+  func isSpent(_ token: Fingerprint) async throws(StoreError) -> Bool
+
+  /// Takes note that the session lives on this machine now, after a copy was found and accepted.
+  func adoptMachine(permit: consuming WritePermit) async throws(StoreError)
+
+  /// Does what an earlier failure left undone, as far as it goes now, and says what is left.
+  func settle() async -> StoreHealth
+
+  /// What in the state directory could still give away an earlier session's credentials, one
+  /// sentence each; empty: nothing.
+  func verifyErasure() async throws(StoreError) -> [String]
 
   /// Reads back what a restart would restore.
   func inspect() async throws(StoreError) -> PersistedSession

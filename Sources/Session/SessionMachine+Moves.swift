@@ -8,6 +8,7 @@ extension SessionMachine {
     generation stored: Generation, facts: SessionFacts?, hasAccess: Bool, hasRefresh: Bool,
     binding: UpstreamBinding, reason: String?, now: Instant, wallTime: WallTime
   ) {
+    self.binding = binding
     generation = stored
     reserved = max(reserved, stored)
     guard let facts else {
@@ -29,6 +30,16 @@ extension SessionMachine {
       : .suspended(reason: Self.difference(between: facts.binding, and: binding))
   }
 
+  /// The store was copied here, or the machine's id has changed: nothing is sent until a person has
+  /// looked. Two hosts with one refresh token lose the session for both.
+  package mutating func suspendCopy() {
+    guard facts != nil, !policy.continuesOnMove else { return }
+    isCopied = true
+    phase = .suspended(
+      reason: "the session was signed in on another machine; if it was moved here on purpose and "
+        + "nothing uses it there any more: `brewlogctl resume`")
+  }
+
   static func difference(between old: UpstreamBinding, and new: UpstreamBinding) -> String {
     let changes = [
       old.issuer == new.issuer ? nil : "issuer \(new.issuer) instead of \(old.issuer)",
@@ -44,21 +55,29 @@ extension SessionMachine {
     backoff record: BackoffRecord?, intent: RefreshIntent?, now: Instant, wallTime: WallTime
   ) {
     if let intent { unknownOutcomes = intent.tries }
-    let pause: Duration
-    let kept: BackoffRecord
-    if let record {
-      (kept, pause) = (record, wallTime.duration(to: record.notBefore))
-    } else if let intent {
-      // A crash between sending and storing counts as a failure: no crash loop sends for ever.
-      let wait = RefreshBackoff.pause(afterFailures: intent.tries, policy: policy, jitter: 0)
-      kept = BackoffRecord(
-        failures: intent.tries, notBefore: intent.startedAt.advanced(by: wait),
-        reason: "the outcome of the last refresh is not known")
-      pause = wallTime.duration(to: kept.notBefore)
-    } else {
-      return
+    guard var kept = record ?? crash(after: intent, record: nil) else { return }
+    if let record, let crash = crash(after: intent, record: record) {
+      kept = crash.notBefore > record.notBefore ? crash : record
+      kept.failures = crash.failures
     }
+    let pause = wallTime.duration(to: kept.notBefore)
     backoff.restore(kept, remaining: min(pause, policy.longestStoredBackoff), now: now)
+  }
+
+  /// A crash between sending and storing counts as a failure: no crash loop sends for ever. The
+  /// intent of a failure that was recorded is older than that record's pause; a later one was never
+  /// accounted for.
+  private func crash(after intent: RefreshIntent?, record: BackoffRecord?) -> BackoffRecord? {
+    guard let intent else { return nil }
+    if let record {
+      let latest = record.notBefore.advanced(by: .zero - policy.firstBackoff / 2)
+      if intent.startedAt < latest { return nil }
+    }
+    let failures = max(intent.tries, (record?.failures ?? 0) + 1)
+    let wait = RefreshBackoff.pause(afterFailures: failures, policy: policy, jitter: 0)
+    return BackoffRecord(
+      failures: failures, notBefore: intent.startedAt.advanced(by: wait),
+      reason: "the outcome of the last refresh is not known")
   }
 
   /// Numbers the generation that a sign-in or a logout is about to make. Numbers are never given
@@ -74,6 +93,7 @@ extension SessionMachine {
   ) {
     generation = facts.generation
     self.facts = facts
+    isCopied = false
     phase = .signedIn
     flight = nil
     backoff = RefreshBackoff()
@@ -87,6 +107,7 @@ extension SessionMachine {
   /// The session ends here, in memory and at once; the store follows.
   package mutating func signOut(to generation: Generation, reason: String) {
     self.generation = generation
+    isCopied = false
     phase = .signedOut(reason: reason)
     facts = nil
     flight = nil
@@ -100,6 +121,7 @@ extension SessionMachine {
 
   package mutating func resume(_ facts: SessionFacts) {
     self.facts = facts
+    isCopied = false
     phase = .signedIn
   }
 

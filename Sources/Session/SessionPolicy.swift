@@ -9,8 +9,14 @@ package struct SessionPolicy: Sendable {
   /// Whether the upstream refreshes without a refresh token (dialect `simple`). Where it does not,
   /// a session with an access token alone ends at its first rejection or its expiry.
   package var refreshesWithoutToken = false
+  /// Whether a session goes on by itself when the machine's id has changed (`OnMove=continue`).
+  package var continuesOnMove = false
+  /// Whether the upstream takes revocations.
+  package var canRevoke = false
   /// How many refusals in a row that name no known reason end the session.
   package var unclearRefusalsToEnd = 3
+  /// How long a logout waits for the store; after that it is said not to be durable yet.
+  package var logoutPatience: Duration = .seconds(5)
 
   /// The first pause after a failed refresh; doubled for each further one in a row.
   package var firstBackoff: Duration = .seconds(1)

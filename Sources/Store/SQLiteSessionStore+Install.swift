@@ -3,14 +3,30 @@ import Secrets
 package import Session
 
 extension SQLiteSessionStore {
-  /// In this order: the new session's key, the tips' fence, one transaction, then the end of what
-  /// the old session left. Until the transaction is committed the old session is whole; from then on
-  /// the new one is.
   package func install(
     _ record: consuming SessionRecord, permit: consuming WritePermit
   ) throws(StoreError) {
+    _ = try replaceSession(with: record, permit, revoking: nil)
+  }
+
+  // `async`, as the protocol's default is, which a synchronous method would lose against.
+  package func install(
+    _ record: consuming SessionRecord, permit: consuming WritePermit,
+    revoking old: consuming SessionRecord?
+  ) async throws(StoreError) -> Bool {
+    try replaceSession(with: record, permit, revoking: old)
+  }
+
+  /// In this order: the new session's key, the tips' fence, one transaction, then the end of what
+  /// the old session left. Until the transaction is committed the old session is whole; from then on
+  /// the new one is.
+  private func replaceSession(
+    with record: consuming SessionRecord, _ permit: consuming WritePermit,
+    revoking old: consuming SessionRecord?
+  ) throws(StoreError) -> Bool {
     let facts = record.facts
     let database = try sessionDatabase()
+    try? finishLogout()
     let before = try sql { () throws(SQLiteError) in
       (state: try database.storeState(), fence: try? parts.tips?.fence())
     }
@@ -19,26 +35,33 @@ extension SQLiteSessionStore {
     else { throw .generationMoved(stored: before.state.generation) }
     guard let key = try? SealingKey.random(), let sealed = SealedRecord.seal(record, with: key)
     else { throw .failed("no locked memory for the session's key: raise LimitMEMLOCK=") }
+    let revocation = sealForOutbox(old)
     do throws(StoreError) {
       try files { () throws(DirectoryError) in
         try keys.write(key, for: facts.id, facts.generation, under: parts.keyring.volume)
+        try RescueSlot(directory: parts.directory, session: facts.id).prepare(for: sealed)
       }
       try reach(.keyFileWritten)
       try? moveFence(to: facts.generation, facts.id)
       try commitInstall(
-        SessionRow(session: facts.id, generation: facts.generation, record: sealed, machine: nil))
+        SessionRow(
+          session: facts.id, generation: facts.generation, serial: 0, record: sealed,
+          machine: MachineIdentity.read(parts.configuration.machineIDPath)), revocation)
     } catch {
+      note(error)
       abandonInstall(of: facts.id, before: before.fence, after: error)
       throw error
     }
     knownGeneration = facts.generation
     present = PresentSession(
-      session: facts.id, generation: facts.generation, key: key,
-      refreshToken: refreshFingerprint(record))
+      facts, key: key, refreshToken: refreshFingerprint(record), serial: 0)
+    failure = nil
+    unfinished = nil
     try? eraseAllBut(facts.id)
+    return revocation != nil
   }
 
-  private func commitInstall(_ row: SessionRow) throws(StoreError) {
+  private func commitInstall(_ row: SessionRow, _ revocation: SealedRecord?) throws(StoreError) {
     let database = try sessionDatabase()
     try database.transaction(mapping: \.storeError) { () throws(StoreError) in
       let state = try sql { () throws(SQLiteError) in try database.storeState() }
@@ -50,6 +73,8 @@ extension SQLiteSessionStore {
         try database.putSession(row)
         try database.clearAttempts()
         try database.setStoreState(StoreState(generation: row.generation))
+        if let present { try database.addSpent(present.spent, at: parts.now) }
+        if let revocation { try database.addRevocation(revocation, at: parts.now) }
       }
     }
     try reach(.sessionWritten)
@@ -62,19 +87,20 @@ extension SQLiteSessionStore {
     of session: SessionID, before fence: TipFence?, after error: StoreError
   ) {
     if let fence { try? moveFence(to: fence.generation, fence.session) }
-    guard case .failed = error else {
-      try? parts.directory.destroy(FileName.sessionKey(session))
-      return
+    if case .failed = error {
+      guard (try? parts.session?.truncateLog()) == true else { return }
     }
-    if (try? parts.session?.truncateLog()) == true {
-      try? parts.directory.destroy(FileName.sessionKey(session))
-    }
+    try? parts.directory.destroy(FileName.sessionKey(session))
+    try? parts.directory.destroy(FileName.rescueSlot(session))
   }
 
   /// Destroys what other sessions left, and empties both logs, which may hold their records.
   func eraseAllBut(_ session: SessionID?) throws(StoreError) {
     try reach(.keysToBeDestroyed)
-    try files { () throws(DirectoryError) in try keys.destroyAll(but: session) }
+    try files { () throws(DirectoryError) in
+      try keys.destroyAll(but: session)
+      try destroyBackups()
+    }
     try reach(.keysDestroyed)
     try emptyLogs()
   }

@@ -21,21 +21,58 @@ extension SQLiteSessionStore {
     case .damaged: return try startAnew()
     case .signedOut: return try signedOut()
     case .keyGone(let reason):
-      try destroy(through: found.state.generation.next, reason: reason)
+      try logOut(past: found.state.generation, to: nil, reason)
       return try signedOut()
     case .session: break
     }
-    guard let record = found.record.take(), let key = found.key.take() else {
+    guard let row = found.row, let record = found.record.take(), let key = found.key.take() else {
       return try startAnew()
     }
-    try files { () throws(DirectoryError) in try keys.destroyAll(but: record.facts.id) }
-    knownGeneration = record.facts.generation
-    present = PresentSession(
-      session: record.facts.id, generation: record.facts.generation, key: key,
-      refreshToken: refreshFingerprint(record))
+    if let moved = tombstone?.generation(for: row.session) {
+      try logOut(
+        past: row.generation, to: moved,
+        "signed out: the logout could not be made durable before the restart")
+      return try signedOut()
+    }
+    try files { () throws(DirectoryError) in try keys.destroyAll(but: row.session) }
+    knownGeneration = row.generation
+    let present = PresentSession(
+      record.facts, key: key, refreshToken: refreshFingerprint(record), serial: row.serial)
+    if let rescued = found.rescued {
+      present.serial = rescued.serial
+      present.rescued = rescued
+    }
+    self.present = present
+    if present.rescued != nil {
+      // A disk that still takes no writes leaves it in the slot, where it is durable as well.
+      try? write(for: row.generation, row.session) { _ in }
+    }
     return LoadedSession(
-      generation: record.facts.generation, record: record, intent: found.intent,
-      backoff: found.backoff)
+      generation: row.generation, record: record, intent: found.intent, backoff: found.backoff,
+      isCopied: isCopied(row))
+  }
+
+  /// Whether the session was signed in on another machine; false where one of the two has no id.
+  private func isCopied(_ row: SessionRow) -> Bool {
+    guard let stored = row.machine,
+      let here = MachineIdentity.read(parts.configuration.machineIDPath)
+    else { return false }
+    return stored != here
+  }
+
+  package func adoptMachine(permit: consuming WritePermit) async throws(StoreError) {
+    let here = MachineIdentity.read(parts.configuration.machineIDPath)
+    try write(for: permit.generation, permit.session) { (database) throws(SQLiteError) in
+      try database.setMachine(here)
+    }
+  }
+
+  /// Finishes a logout that an earlier process began.
+  private func logOut(
+    past stored: Generation, to moved: Generation?, _ reason: String
+  ) throws(StoreError) {
+    try destroy(through: max(stored.next, moved ?? stored), reason: reason)
+    try finishLogout()
   }
 
   func refreshFingerprint(_ record: borrowing SessionRecord) -> Fingerprint? {

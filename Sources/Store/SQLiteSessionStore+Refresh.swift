@@ -1,4 +1,3 @@
-import Secrets
 package import Session
 
 extension SQLiteSessionStore {
@@ -10,15 +9,36 @@ extension SQLiteSessionStore {
     }
   }
 
+  /// Where the database fails, the pair goes to the rescue slot, and that is success: it is durable.
+  /// A failure means that both have failed.
   package func commit(
     _ record: consuming SessionRecord, permit: consuming WritePermit
   ) throws(StoreError) {
-    let sealed = try seal(record, for: permit.generation, permit.session)
-    try write(for: permit.generation, permit.session) { (database) throws(SQLiteError) in
-      try database.putRecord(sealed)
-      try database.clearAttempts()
+    _ = try sessionDatabase()
+    let generation = permit.generation
+    let session = permit.session
+    guard let present, record.facts.generation == generation, record.facts.id == session,
+      isPresent(session, generation)
+    else { throw .generationMoved(stored: knownGeneration) }
+    guard let sealed = SealedRecord.seal(record, with: present.key) else {
+      throw .failed("no locked memory for the tokens: raise LimitMEMLOCK=")
     }
-    present?.refreshToken = refreshFingerprint(record)
+    let refreshToken = refreshFingerprint(record)
+    if let old = present.refreshToken, old != refreshToken { present.spent.append(old) }
+    present.refreshToken = refreshToken
+    present.spent.removeAll { $0 == refreshToken }
+    let serial = present.serial + 1
+    do throws(StoreError) {
+      try write(for: generation, session) { (database) throws(SQLiteError) in
+        try database.putRecord(sealed, serial: serial)
+        try database.clearAttempts()
+        if let refreshToken { try database.removeSpent(refreshToken) }
+      }
+    } catch {
+      if case .generationMoved = error { throw error }
+      try rescue(RescueSlot.Rescued(serial: serial, record: sealed), for: present, after: error)
+    }
+    present.serial = serial
   }
 
   package func recordFailure(
@@ -30,26 +50,24 @@ extension SQLiteSessionStore {
     }
   }
 
-  /// Sealed with the present session's key; a record of any other session came too late.
-  private func seal(
-    _ record: borrowing SessionRecord, for generation: Generation, _ session: SessionID
-  ) throws(StoreError) -> SealedRecord {
-    _ = try sessionDatabase()
-    guard record.facts.generation == generation, record.facts.id == session,
-      isPresent(session, generation)
-    else { throw .generationMoved(stored: knownGeneration) }
-    let sealed: SealedRecord?? = sealing { SealedRecord.seal(record, with: $0) }
-    guard case .some(.some(let sealed)) = sealed else {
-      throw .failed("no locked memory for the tokens: raise LimitMEMLOCK=")
-    }
-    return sealed
+  package func isSpent(_ token: Fingerprint) async throws(StoreError) -> Bool {
+    let database = try sessionDatabase()
+    if let present, present.spent.contains(token) { return true }
+    return try sql { () throws(SQLiteError) in try database.isSpent(token) }
   }
 
-  /// Lends the present session's key.
-  private func sealing<Result>(_ body: (borrowing SealingKey) -> Result) -> Result? {
-    switch present {
-    case .some(let present): body(present.key)
-    case .none: nil
+  /// Throws the database's error where the slot fails too: that one a person can act on.
+  private func rescue(
+    _ rescued: RescueSlot.Rescued, for present: PresentSession, after error: StoreError
+  ) throws(StoreError) {
+    do throws(StoreError) {
+      try reach(.rescueToBeWritten)
+      try RescueSlot(directory: parts.directory, session: present.session)
+        .write(rescued, with: present.key)
+      present.rescued = rescued
+      try reach(.rescueWritten)
+    } catch {
+      throw self.failure ?? error
     }
   }
 }

@@ -74,7 +74,7 @@ extension SQLiteSessionStore {
       throw .failed(error.message)
     }
     let known = knownGeneration
-    let session = presentSession
+    let session = present?.session
     try sql { () throws(SQLiteError) in try parts.tips?.setFence(known, session) }
   }
 }

@@ -1,6 +1,5 @@
 package import Execution
 package import FoundationEssentials
-package import Requests
 
 /// For how long an answer may be served without asking again (RFC 9111, section 4.2), and for how
 /// long after that when the upstream is away (RFC 5861, section 4). Pure.
@@ -17,18 +16,6 @@ package struct Freshness: Sendable {
     self.dayZone = dayZone
   }
 
-  /// What an answer's header fields allow; nil: it must not be kept (`no-store`).
-  package func lifetime(of response: HTTPResponse) -> Duration? {
-    let directives = Self.directives(in: response)
-    if directives["no-store"] != nil { return nil }
-    if directives["no-cache"] != nil { return .zero }
-    guard let text = directives["max-age"], let seconds = Int64(text), seconds >= 0 else {
-      return defaultLifetime
-    }
-    let age = response.field("Age").flatMap { Int64($0) } ?? 0
-    return .seconds(max(0, min(seconds, 86_400 * 366) - max(0, age)))
-  }
-
   /// Whether a cached tip may be served without asking. A tip of the day that is not today's is
   /// not fresh, whatever its age.
   package func isFresh(_ cached: CachedTip, now: WallTime, maxAge: Duration?) -> Bool {
@@ -40,7 +27,16 @@ package struct Freshness: Sendable {
 
   /// Whether it may be served as stale because the upstream cannot be asked.
   package func mayServeStale(_ cached: CachedTip, now: WallTime) -> Bool {
-    age(of: cached, now: now) < cached.freshFor + staleIfError
+    age(of: cached, now: now) < cached.freshFor + (cached.staleIfError ?? staleIfError)
+  }
+
+  /// Whether it may be served at once while it is asked for again (RFC 5861, section 3).
+  package func mayRevalidateBehind(_ cached: CachedTip, now: WallTime) -> Bool {
+    let age = age(of: cached, now: now)
+    guard age >= cached.freshFor, age < cached.freshFor + cached.staleWhileRevalidate else {
+      return false
+    }
+    return cached.key != .today || isOfToday(cached, now: now)
   }
 
   /// Never negative: a clock that was set back does not make a tip younger than new.
@@ -74,19 +70,5 @@ package struct Freshness: Sendable {
     guard let tomorrow = calendar.date(byAdding: .day, value: 1, to: calendar.startOfDay(for: date))
     else { return .seconds(3600) }
     return max(.seconds(1), .milliseconds(Int64(tomorrow.timeIntervalSince(date) * 1000)))
-  }
-
-  private static func directives(in response: HTTPResponse) -> [String: String] {
-    var directives: [String: String] = [:]
-    for field in response.fields where field.name.lowercased() == "cache-control" {
-      for part in field.value.split(separator: ",") {
-        let pair = part.split(separator: "=", maxSplits: 1).map {
-          $0.lowercased().filter { $0 != " " && $0 != "\"" && $0 != "\t" }
-        }
-        guard let name = pair.first else { continue }
-        directives[name] = pair.count > 1 ? pair[1] : ""
-      }
-    }
-    return directives
   }
 }

@@ -7,7 +7,14 @@ struct TipCache {
   private(set) var generation: Generation = .none
   private(set) var session: SessionID?
   private var entries: [TipKey: CachedTip] = [:]
-  let capacity: Int
+  /// Tips that the upstream does not have, with when that is asked anew.
+  private var missing: [TipKey: Instant] = [:]
+  private(set) var capacity: Int
+
+  /// How long a 404 is believed.
+  static let missingFor = Duration.seconds(60)
+  /// Ids come from callers: what is remembered of them is bounded.
+  static let mostMissing = 1_000
 
   init(capacity: Int) {
     self.capacity = max(1, capacity)
@@ -15,10 +22,30 @@ struct TipCache {
 
   var count: Int { entries.count }
 
+  mutating func resize(to capacity: Int) {
+    self.capacity = max(1, capacity)
+    while entries.count > self.capacity { evictOldest() }
+  }
+
   mutating func reset(to generation: Generation, session: SessionID?) {
     self.generation = generation
     self.session = session
     entries = [:]
+    missing = [:]
+  }
+
+  /// The upstream has no such tip: nor is a cached one served any more.
+  mutating func remember(missing key: TipKey, at now: Instant, in generation: Generation) {
+    guard generation == self.generation else { return }
+    entries[key] = nil
+    if missing.count >= Self.mostMissing { missing = missing.filter { $0.value > now } }
+    guard missing.count < Self.mostMissing else { return }
+    missing[key] = now.advanced(by: Self.missingFor)
+  }
+
+  func missing(_ key: TipKey, at now: Instant) -> TipError? {
+    guard let until = missing[key], now < until else { return nil }
+    return .notFound(id: key.id)
   }
 
   subscript(key: TipKey) -> CachedTip? { entries[key] }
@@ -27,6 +54,7 @@ struct TipCache {
   mutating func insert(_ tip: CachedTip) -> Bool {
     guard tip.generation == generation, tip.session == session else { return false }
     entries[tip.key] = tip
+    missing[tip.key] = nil
     if entries.count > capacity { evictOldest() }
     return true
   }

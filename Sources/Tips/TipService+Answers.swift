@@ -6,9 +6,7 @@ import Session
 struct TipReply: Sendable {
   /// Nil: what is cached still holds (304).
   let tip: Tip?
-  let freshFor: Duration
-  /// Whether it may be kept at all (`no-store`).
-  let mayStore: Bool
+  let caching: CacheControl
   let entityTag: String?
   let lastModified: String?
   let receivedAt: WallTime
@@ -35,11 +33,12 @@ extension TipService {
       default:
         throw .malformed(reason: "the upstream answers \(response.status) where a tip was asked")
       }
-      let lifetime = freshness.lifetime(of: response)
+      let wallTime = ground.wallTime
       return TipReply(
-        tip: tip, freshFor: lifetime ?? .zero, mayStore: lifetime != nil,
+        tip: tip,
+        caching: CacheControl(response, silent: freshness.defaultLifetime, now: wallTime),
         entityTag: response.field("ETag"), lastModified: response.field("Last-Modified"),
-        receivedAt: ground.wallTime)
+        receivedAt: wallTime)
     }
   }
 
@@ -53,7 +52,9 @@ extension TipService {
     let reply = fetched.value
     return CachedTip(
       key: key, tip: tip, session: session, generation: fetched.generation,
-      fetchedAt: reply.receivedAt, freshFor: reply.freshFor,
+      fetchedAt: reply.receivedAt, freshFor: reply.caching.lifetime ?? .zero,
+      staleIfError: reply.caching.staleIfError,
+      staleWhileRevalidate: reply.caching.staleWhileRevalidate,
       entityTag: reply.entityTag ?? (reply.tip == nil ? known?.entityTag : nil),
       lastModified: reply.lastModified ?? (reply.tip == nil ? known?.lastModified : nil))
   }
@@ -73,8 +74,7 @@ extension TipService {
   func fallBack(
     _ key: TipKey, _ generation: Generation, _ error: RequestError
   ) throws(TipError) -> TipEntry {
-    let id = if case .item(let id) = key { id } else { "today" }
-    let explained = explain(error, id: id)
+    let explained = explain(error, id: key.id)
     let reason: String
     switch explained {
     case .unavailable(let text, _, _), .malformed(let text): reason = text

@@ -60,17 +60,18 @@ package actor TipService {
   let coordinator: SessionCoordinator
   let requester: ResilientRequester
   let store: any TipStore
-  let freshness: Freshness
-  let paths: TipPaths
-  let fields: TipFields
+  var freshness: Freshness
+  var paths: TipPaths
+  var fields: TipFields
   private let entropy: Entropy
   private let report: @Sendable (String) -> Void
-  private let keep: Int
+  private var keep: Int
   var cache: TipCache
   package internal(set) var counters = TipCounters()
   var followers: [UInt64: TipFollower] = [:]
   var nextFollower: UInt64 = 0
   var followTimer: TimerID?
+  var aheadTimer: TimerID?
   private var storesSincePrune = 0
   /// Why tips are kept in memory only, if they are.
   package private(set) var storeFault: String?
@@ -96,6 +97,16 @@ package actor TipService {
     unownedExecutor = ground.asUnownedSerialExecutor()
   }
 
+  /// Goes by another configuration from now on. What is cached stays; how long it is served is
+  /// asked anew each time.
+  package func adopt(freshness: Freshness, paths: TipPaths, fields: TipFields, keep: Int) {
+    self.freshness = freshness
+    self.paths = paths
+    self.fields = fields
+    self.keep = keep
+    cache.resize(to: keep)
+  }
+
   /// Follows the coordinator's boundaries; before it starts.
   package func follow() async {
     await coordinator.observe { boundary in
@@ -107,6 +118,7 @@ package actor TipService {
     switch boundary {
     case .moved(let generation, let session):
       cache.reset(to: generation, session: session)
+      cancelAhead()
     case .published(let generation, let reason):
       endFollowing(.signedOut(generation: generation, reason: reason))
     }
@@ -121,6 +133,7 @@ package actor TipService {
     do throws(StoreError) {
       let stored = try await store.load(session: session, generation: generation)
       for tip in stored where cache[tip.key] == nil { _ = cache.insert(tip) }
+      scheduleAhead()
     } catch {
       note(error)
     }
@@ -138,6 +151,17 @@ package actor TipService {
     if let cached = cache[key], freshness.isFresh(cached, now: now, maxAge: demand.maxAge) {
       counters.cacheHits += 1
       return .success(entry(cached, .cache, now))
+    }
+    if demand.maxAge == nil, let cached = cache[key],
+      freshness.mayRevalidateBehind(cached, now: now)
+    {
+      counters.cacheHits += 1
+      revalidateBehind(key)
+      return .success(entry(cached, .cache, now, stale: "a newer one is being asked for"))
+    }
+    if let missing = cache.missing(key, at: ground.now), demand.maxAge == nil {
+      counters.cacheHits += 1
+      return .failure(missing)
     }
     guard demand.cacheOnly else { return nil }
     guard let cached = cache[key] else {
@@ -166,7 +190,17 @@ package actor TipService {
       }
       return try answer(fetched, for: key, known)
     } catch {
+      if case .notFound = error { cache.remember(missing: key, at: ground.now, in: generation) }
       return try fallBack(key, generation, error)
+    }
+  }
+
+  /// Asks for a tip that was served past its lifetime; at most once at a time, since equal requests
+  /// share an attempt.
+  private func revalidateBehind(_ key: TipKey) {
+    Task(executorPreference: ground) {
+      _ = try? await self.fetch(
+        key, TipDemand(maxAge: .zero, wait: .seconds(30), admit: { nil }))
     }
   }
 
@@ -231,10 +265,13 @@ package actor TipService {
   private func take(_ fetched: Fetched<TipReply>, for key: TipKey, _ known: CachedTip?) async {
     guard let tip = cachedTip(fetched, for: key, known) else { return }
     let old = cache[key]
-    guard fetched.value.mayStore, cache.insert(tip) else { return }
-    if key == .today { announceToday(entry(tip, .network, ground.wallTime), replacing: old) }
+    guard fetched.value.caching.lifetime != nil, cache.insert(tip) else { return }
+    if key == .today {
+      announceToday(entry(tip, .network, ground.wallTime), replacing: old)
+      scheduleAhead()
+    }
     // The answer does not wait for the disk: a tip that is not stored is fetched again.
-    Task { await self.put(tip) }
+    Task(executorPreference: ground) { await self.put(tip) }
   }
 
   private func put(_ tip: CachedTip) async {
@@ -250,6 +287,9 @@ package actor TipService {
       note(error)
     }
   }
+
+  /// A share of one, to spread by.
+  func spread() -> Double { entropy.fraction() }
 
   private func note(_ error: StoreError) {
     if case .generationMoved = error { return }

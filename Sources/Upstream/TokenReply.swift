@@ -79,7 +79,9 @@ package enum TokenReply {
       throw Malformed(description: "a \(name) that is no proper text")
     }
     defer { wipe(&plain) }
-    guard !plain.isEmpty, plain.allSatisfy(allowing) else {
+    // U+0080…U+009F are controls, too, and two bytes long.
+    let hasC1 = zip(plain, plain.dropFirst()).contains { $0 == 0xC2 && (0x80...0x9F).contains($1) }
+    guard !plain.isEmpty, !hasC1, plain.allSatisfy(allowing) else {
       throw Malformed(description: "a \(name) that is empty or has characters no token has")
     }
     do throws(SecretError) {

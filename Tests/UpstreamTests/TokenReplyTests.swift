@@ -59,6 +59,7 @@ struct TokenReplyTests {
     #"{"access_token":"a","token_type":5}"#, #"{"access_token":"a","refresh_token":5}"#,
     #"{"access_token":"a","refresh_token":"x\u0000y"}"#,
     #"{"access_token":"a","refresh_token":"x\r\ny"}"#,
+    #"{"access_token":"a","refresh_token":"x\u0085y"}"#,
     #"{"access_token":"a","refresh_token":"\ud800"}"#,
     #"{"access_token":"a","access_token":"b"}"#, #"{"access_token":"a"} {}"#,
     #"{"access_token":"a",}"#, #"{"access_token":"a" "b":1}"#, #"{'access_token':'a'}"#,

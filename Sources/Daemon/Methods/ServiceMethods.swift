@@ -2,6 +2,7 @@ import BrewlogAPI
 import Configuration
 import Execution
 import Platform
+import Requests
 import Session
 import Tips
 import Varlink
@@ -10,19 +11,23 @@ import Varlink
 extension MethodHandler {
   func health(_ parameters: inout ParameterReader) throws(VarlinkError) -> Answer {
     try parameters.finish()
-    let (session, undestroyed) = coordinator.assumeIsolated { ($0.snapshot(), $0.undestroyed) }
+    let (session, undestroyed, health) = coordinator.assumeIsolated {
+      ($0.snapshot(), $0.undestroyed, $0.storeHealth)
+    }
     let (held, fault, count) = tips.assumeIsolated {
       ($0.heldToday(), $0.storeFault, $0.cachedTips)
     }
+    let away = requester.assumeIsolated { $0.away?.reason }
+    let store = storeCheck(session, undestroyed, health)
     let checks = [
-      sessionCheck(session), refreshCheck(session), storeCheck(session, undestroyed),
+      sessionCheck(session), refreshCheck(session), upstreamCheck(away), store,
       tipCheck(held, fault, count),
     ]
     return .now(
       encode(
         HealthReply(
           // Signed out or an upstream that is away is no reason to restart or replace the daemon.
-          ready: checks[2].ok, checks: checks,
+          ready: store.ok, checks: checks,
           uptimeSeconds: startedAt.duration(to: loop.now).secondsRoundedDown)))
   }
 
@@ -46,11 +51,26 @@ extension MethodHandler {
     return Check(name: "refresh", ok: true, detail: "no refresh has failed since the last success")
   }
 
-  private func storeCheck(_ session: SessionSnapshot, _ undestroyed: String?) -> Check {
+  private func upstreamCheck(_ away: String?) -> Check {
+    if let away {
+      return Check(
+        name: "upstream", ok: false,
+        detail: "away: \(away); it is asked again by itself, tips are served from the cache")
+    }
+    return Check(name: "upstream", ok: true, detail: "the last requests were answered")
+  }
+
+  private func storeCheck(
+    _ session: SessionSnapshot, _ undestroyed: String?, _ health: StoreHealth
+  ) -> Check {
     if let undestroyed {
       return Check(
         name: "store", ok: false,
         detail: "a logout holds in memory but not yet on disk: \(undestroyed)")
+    }
+    if let words = SessionCoordinator.words(for: health) {
+      // A rescued pair is durable, and a logout whose key is gone holds.
+      return Check(name: "store", ok: health.failure == nil, detail: words)
     }
     if !session.durable {
       return Check(

@@ -20,6 +20,8 @@ struct Restorable: ~Copyable {
   var record: SessionRecord?
   var intent: RefreshIntent?
   var backoff: BackoffRecord?
+  /// The pair of the rescue slot, where that is newer than the row's; `record` is it then.
+  var rescued: RescueSlot.Rescued?
 
   static func read(
     _ database: Database, _ keys: SessionKeys, under volume: borrowing SealingKey
@@ -37,11 +39,7 @@ struct Restorable: ~Copyable {
     case .missing: found.verdict = .keyGone("signed out: the session's key is gone")
     case .damaged: found.verdict = .keyGone("signed out: the session's key is damaged")
     case .key(let key):
-      let record = row.record.open(with: key)
-      found.key = consume key
-      guard let record, record.facts.id == row.session, record.facts.generation == row.generation,
-        row.generation == state.generation
-      else {
+      guard let record = row.record.open(with: key), belongs(record.facts, row, state) else {
         found.verdict = .damaged("its record does not open")
         return found
       }
@@ -49,8 +47,30 @@ struct Restorable: ~Copyable {
       found.record = consume record
       found.intent = intent
       found.backoff = backoff
+      found.takeRescued(RescueSlot(directory: keys.directory, session: row.session), row, key)
+      found.key = consume key
     }
     return found
+  }
+
+  /// A pair that only the slot took. With it the last refresh's outcome is known.
+  private mutating func takeRescued(
+    _ slot: RescueSlot, _ row: SessionRow, _ key: borrowing SealingKey
+  ) {
+    guard let rescued = slot.read(with: key), rescued.serial > row.serial,
+      let record = rescued.record.open(with: key),
+      Restorable.belongs(record.facts, row, state)
+    else { return }
+    self.rescued = rescued
+    self.record = consume record
+    intent = nil
+    backoff = nil
+  }
+
+  private static func belongs(_ facts: SessionFacts, _ row: SessionRow, _ state: StoreState) -> Bool
+  {
+    facts.id == row.session && facts.generation == row.generation
+      && row.generation == state.generation
   }
 
   private static func readKey(

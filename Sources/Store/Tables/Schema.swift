@@ -30,7 +30,7 @@ struct Schema {
         minimum_reader INTEGER NOT NULL,
         generation INTEGER NOT NULL,
         signed_out_reason TEXT,
-        reserved_sequence INTEGER NOT NULL DEFAULT 0
+        last_sequence INTEGER NOT NULL DEFAULT 0
       ) STRICT
       """,
       "INSERT INTO store (id, minimum_reader, generation) VALUES (1, 1, 0)",
@@ -39,6 +39,7 @@ struct Schema {
         id INTEGER PRIMARY KEY CHECK (id = 1),
         session_id BLOB NOT NULL,
         generation INTEGER NOT NULL,
+        serial INTEGER NOT NULL,
         facts BLOB NOT NULL,
         pair BLOB NOT NULL,
         machine BLOB

@@ -11,6 +11,8 @@ struct StoreState: Equatable {
 struct SessionRow {
   var session: SessionID
   var generation: Generation
+  /// Counts the pairs that were committed; tells a rescued one that is newer from one that is not.
+  var serial: Int64
   var record: SealedRecord
   /// The machine it was signed in on, in the application-specific form; nil where it had no id.
   var machine: [UInt8]?
@@ -36,31 +38,39 @@ extension Database {
 
   func sessionRow() throws(SQLiteError) -> SessionRow? {
     let rows = try rows(
-      "SELECT session_id, generation, facts, pair, machine FROM session", to: "read the session")
+      "SELECT session_id, generation, serial, facts, pair, machine FROM session",
+      to: "read the session")
     guard let row = rows.first else { return nil }
     guard let session = SessionID(bytes: try row.blob(0)) else { throw damaged("read the session") }
     return SessionRow(
       session: session, generation: Generation(UInt64(bitPattern: try row.integer(1))),
-      record: SealedRecord(facts: try row.blob(2), pair: try row.blob(3)),
-      machine: try row.optionalBlob(4))
+      serial: try row.integer(2),
+      record: SealedRecord(facts: try row.blob(3), pair: try row.blob(4)),
+      machine: try row.optionalBlob(5))
   }
 
   func putSession(_ row: SessionRow) throws(SQLiteError) {
     try run(
       """
-      INSERT OR REPLACE INTO session (id, session_id, generation, facts, pair, machine)
-      VALUES (1, ?, ?, ?, ?, ?)
+      INSERT OR REPLACE INTO session (id, session_id, generation, serial, facts, pair, machine)
+      VALUES (1, ?, ?, ?, ?, ?, ?)
       """,
       [
-        .blob(row.session.bytes), .integer(row.generation.sqlValue), .blob(row.record.facts),
-        .blob(row.record.pair), row.machine.map { .blob($0) } ?? .null,
+        .blob(row.session.bytes), .integer(row.generation.sqlValue), .integer(row.serial),
+        .blob(row.record.facts), .blob(row.record.pair), row.machine.map { .blob($0) } ?? .null,
       ], to: "store the session")
   }
 
-  func putRecord(_ record: SealedRecord) throws(SQLiteError) {
+  func putRecord(_ record: SealedRecord, serial: Int64) throws(SQLiteError) {
     try run(
-      "UPDATE session SET facts = ?, pair = ?", [.blob(record.facts), .blob(record.pair)],
-      to: "store the tokens")
+      "UPDATE session SET serial = ?, facts = ?, pair = ?",
+      [.integer(serial), .blob(record.facts), .blob(record.pair)], to: "store the tokens")
+  }
+
+  func setMachine(_ machine: [UInt8]?) throws(SQLiteError) {
+    try run(
+      "UPDATE session SET machine = ?", [machine.map { .blob($0) } ?? .null],
+      to: "record the machine")
   }
 
   func deleteSession() throws(SQLiteError) {

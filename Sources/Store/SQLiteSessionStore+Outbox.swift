@@ -1,0 +1,96 @@
+import Execution
+import Platform
+import Secrets
+package import Session
+
+extension SQLiteSessionStore: RevocationOutbox {
+  /// How long a token waits for its revocation at most.
+  private static let patience = Duration.seconds(86_400)
+
+  package func add(_ record: consuming SessionRecord) throws(StoreError) {
+    let database = try sessionDatabase()
+    guard let sealed = sealForOutbox(record) else {
+      throw .failed("\(FileName.outboxKey): cannot be made")
+    }
+    try sql { () throws(SQLiteError) in try database.addRevocation(sealed, at: parts.now) }
+  }
+
+  package func pending() throws(StoreError) -> [PendingRevocation] {
+    let database = try sessionDatabase()
+    let now = parts.now
+    let pending = try sql { () throws(SQLiteError) in
+      let all = try database.revocationCount()
+      guard all > 0 else { return [PendingRevocation]() }
+      try database.removeRevocations(before: now.advanced(by: .zero - Self.patience), now: now)
+      return try database.revocations()
+    }
+    if pending.isEmpty { try destroyOutboxKey() }
+    return pending
+  }
+
+  package func tokens(of id: Int64) throws(StoreError) -> TokenPair? {
+    let database = try sessionDatabase()
+    guard let sealed = try sql({ () throws(SQLiteError) in try database.revocation(id) }),
+      let key = outboxKey(), let record = sealed.open(with: key)
+    else { return nil }
+    return try? record.pair.copy()
+  }
+
+  package func recordTry(of id: Int64) throws(StoreError) {
+    let database = try sessionDatabase()
+    try sql { () throws(SQLiteError) in try database.countTry(of: id) }
+  }
+
+  package func remove(_ id: Int64) throws(StoreError) {
+    let database = try sessionDatabase()
+    let rest = try sql { () throws(SQLiteError) in
+      try database.removeRevocation(id)
+      return try database.revocationCount()
+    }
+    if rest == 0 { try destroyOutboxKey() }
+  }
+
+  package func forgetAll() throws(StoreError) {
+    let database = try sessionDatabase()
+    try destroyOutboxKey()
+    unfinished?.revocation = nil
+    try sql { () throws(SQLiteError) in
+      try database.removeRevocations(before: nil, now: parts.now)
+      _ = try database.truncateLog()
+    }
+  }
+
+  /// Sealed for the outbox; nil where there is nothing to seal or no key can be made: a logout does
+  /// not fail for want of a revocation.
+  func sealForOutbox(_ record: consuming SessionRecord?) -> SealedRecord? {
+    guard let record = record.take() else { return nil }
+    guard let key = outboxKey() ?? makeOutboxKey() else { return nil }
+    return SealedRecord.seal(record, with: key)
+  }
+
+  func outboxKey() -> SealingKey? {
+    guard
+      let bytes = try? parts.directory.read(FileName.outboxKey, limit: SealedKeyFile.byteCount),
+      let file = SealedKeyFile(bytes: bytes), file.purpose == .outbox
+    else { return nil }
+    return file.open(with: parts.keyring.volume)
+  }
+
+  /// One that is there but does not open has nothing that it could open; it is replaced.
+  private func makeOutboxKey() -> SealingKey? {
+    guard let key = try? SealingKey.random(),
+      let id = SessionID(bytes: Entropy.system.bytes(16))
+    else { return nil }
+    let file = SealedKeyFile(
+      .outbox, generation: .none, id: id, key: key, under: parts.keyring.volume)
+    guard (try? parts.directory.replace(FileName.outboxKey, file.bytes)) != nil else { return nil }
+    return key
+  }
+
+  /// With the key gone, what the freed rows may have left cannot be opened; the next entry makes
+  /// a new one.
+  private func destroyOutboxKey() throws(StoreError) {
+    guard parts.directory.exists(FileName.outboxKey) else { return }
+    try files { () throws(DirectoryError) in try parts.directory.destroy(FileName.outboxKey) }
+  }
+}
