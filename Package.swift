@@ -14,6 +14,7 @@ let package = Package(
   targets: [
     // C libraries, each imported by exactly one Swift target.
     .target(name: "CLinux"),
+    .target(name: "CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(
@@ -24,7 +25,7 @@ let package = Package(
     // What knows nothing of brewlog.
     .target(name: "Execution"),
     .target(name: "JSON"),
-    .target(name: "Platform", dependencies: ["CLinux", "Execution"]),
+    .target(name: "Platform", dependencies: ["CLinux", "CSystemd", "Execution"]),
     .target(name: "Secrets", dependencies: ["CSodium"]),
     .target(name: "Varlink", dependencies: ["Execution", "JSON", "Platform"]),
 
@@ -43,13 +44,13 @@ let package = Package(
 
     // The contract, and the programs.
     .target(
-      name: "BrewlogAPI", dependencies: ["JSON", "Varlink"],
+      name: "BrewlogAPI", dependencies: ["Execution", "JSON", "Varlink"],
       resources: [
         .embedInCode("org.brewlog.Service.varlink"),
         .embedInCode("org.brewlog.Session.varlink"),
         .embedInCode("org.brewlog.Tips.varlink"),
       ]),
-    .target(name: "Configuration", dependencies: ["Platform"]),
+    .target(name: "Configuration"),
     .target(
       name: "Daemon",
       dependencies: [
@@ -62,7 +63,8 @@ let package = Package(
     .target(name: "DemoUpstream", dependencies: ["CMicrohttpd", "JSON"]),
     .executableTarget(name: "brewlogd", dependencies: ["Daemon"]),
     .executableTarget(name: "brewlogctl", dependencies: ["CLI"]),
-    .executableTarget(name: "brewlog-demo-upstream", dependencies: ["DemoUpstream"]),
+    .executableTarget(
+      name: "brewlog-demo-upstream", dependencies: ["DemoUpstream"], exclude: ["demo.sh"]),
 
     // Tests: one target for each library, then the whole.
     .target(
@@ -74,11 +76,20 @@ let package = Package(
     .testTarget(
       name: "VarlinkTests",
       dependencies: ["Execution", "JSON", "Platform", "TestSupport", "Varlink"]),
+    // The heart, run by a script: every schedule of small worlds, random ones of large worlds.
+    .target(
+      name: "Simulation",
+      dependencies: ["Execution", "JSON", "Requests", "Secrets", "Session", "Tips"],
+      path: "Tests/Simulation"),
+    .executableTarget(
+      name: "brewlog-races", dependencies: ["Simulation"], path: "Tests/Races"),
     .testTarget(
       name: "SessionTests",
       dependencies: [
-        "Execution", "JSON", "Requests", "Secrets", "Session", "TestSupport", "Tips",
+        "Execution", "JSON", "Platform", "Requests", "Secrets", "Session", "Simulation",
+        "TestSupport", "Tips",
       ]),
+    .testTarget(name: "SimulationTests", dependencies: ["Simulation"]),
     .testTarget(
       name: "StoreTests",
       dependencies: [
@@ -90,6 +101,8 @@ let package = Package(
         "DemoUpstream", "Execution", "JSON", "Platform", "Requests", "Secrets", "Session",
         "TestSupport", "Upstream",
       ]),
+    .testTarget(
+      name: "DemoUpstreamTests", dependencies: ["DemoUpstream", "JSON", "TestSupport"]),
     .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "TestSupport"]),
     .testTarget(
       name: "CLITests",
@@ -97,11 +110,17 @@ let package = Package(
         "BrewlogAPI", "CLI", "Execution", "JSON", "Platform", "TestSupport", "Varlink",
       ]),
     .testTarget(
+      name: "DaemonTests",
+      dependencies: [
+        "BrewlogAPI", "Configuration", "Daemon", "Execution", "JSON", "Platform", "Requests",
+        "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl", "brewlogd",
+      ]),
+    .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "BrewlogAPI", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform", "TestSupport",
         "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
-      ]),
+      ], exclude: ["Interop"]),
     .testTarget(name: "ConventionTests", dependencies: ["BrewlogAPI", "Varlink"]),
   ],
   swiftLanguageModes: [.v6]
@@ -117,6 +136,7 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .treatAllWarnings(as: .error),
 ]
-for target in package.targets where target.type != .system && target.name != "CLinux" {
+let cTargets = ["CLinux", "CSystemd"]
+for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict
 }

@@ -32,8 +32,13 @@ package final class EventLoop: Ground, @unchecked Sendable {
     package static let hangup = Readiness(rawValue: 4)
   }
 
+  private enum Work {
+    case job(UnownedJob)
+    case call(@Sendable () -> Void)
+  }
+
   private struct Inbox {
-    var jobs: [UnownedJob] = []
+    var work: [Work] = []
     var rung = false
   }
 
@@ -62,7 +67,7 @@ package final class EventLoop: Ground, @unchecked Sendable {
   private let stopping = Atomic<Bool>(false)
   private let inbox = Locked(Inbox())
 
-  private var ready: [UnownedJob] = []
+  private var ready: [Work] = []
   private var timers = TimerQueue()
   private var armed: Instant?
   private var watches: [Int32: Watch] = [:]
@@ -92,7 +97,7 @@ package final class EventLoop: Ground, @unchecked Sendable {
     precondition(taken, "the loop is running already")
     defer { owner.store(0, ordering: .relaxed) }
     withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 256) { events in
-      var batch: [UnownedJob] = []
+      var batch: [Work] = []
       while !stopping.load(ordering: .acquiring) {
         runReady(&batch)
         fireDueTimers()
@@ -118,16 +123,23 @@ package final class EventLoop: Ground, @unchecked Sendable {
     owner.load(ordering: .relaxed) == UInt(pthread_self())
   }
 
-  /// Runs `body` on the loop, in its turn; from any thread, also before ``run()``.
+  /// Runs `body` on the loop, in its turn; from any thread, also before ``run()``. No task is made
+  /// for it: one that is given this executor goes through the queue twice, since starting it and
+  /// entering its function count as two.
   package func perform(_ body: @escaping @Sendable () -> Void) {
-    Task(executorPreference: self) { body() }
+    add(.call(body))
   }
 
-  private func runReady(_ batch: inout [UnownedJob]) {
+  private func runReady(_ batch: inout [Work]) {
     swap(&batch, &ready)
-    for job in batch {
-      job.runSynchronously(
-        isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+    for work in batch {
+      switch work {
+      case .job(let job):
+        job.runSynchronously(
+          isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+      case .call(let body):
+        body()
+      }
     }
     batch.removeAll(keepingCapacity: true)
   }
@@ -135,13 +147,16 @@ package final class EventLoop: Ground, @unchecked Sendable {
   // MARK: Executor
 
   package func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
+    add(.job(UnownedJob(job)))
+  }
+
+  private func add(_ work: Work) {
     if isCurrent {
-      ready.append(job)
+      ready.append(work)
       return
     }
     let mustRing = inbox.withLock { inbox in
-      inbox.jobs.append(job)
+      inbox.work.append(work)
       defer { inbox.rung = true }
       return !inbox.rung
     }
@@ -163,8 +178,8 @@ package final class EventLoop: Ground, @unchecked Sendable {
 
   private func takeInbox() {
     inbox.withLock { inbox in
-      ready.append(contentsOf: inbox.jobs)
-      inbox.jobs.removeAll(keepingCapacity: true)
+      ready.append(contentsOf: inbox.work)
+      inbox.work.removeAll(keepingCapacity: true)
       inbox.rung = false
     }
   }

@@ -38,6 +38,12 @@ package struct NarrowedMode: Equatable, Sendable, CustomStringConvertible {
   package let before: UInt32
   package let after: UInt32
 
+  package init(path: String, before: UInt32, after: UInt32) {
+    self.path = path
+    self.before = before
+    self.after = after
+  }
+
   package var description: String {
     "\(path) had mode \(String(before, radix: 8)), open to others; it is now "
       + String(after, radix: 8)
@@ -95,6 +101,11 @@ package struct SecureDirectory: ~Copyable, Sendable {
   package struct CheckedFile: Equatable, Sendable {
     package let size: Int
     package let narrowed: NarrowedMode?
+
+    package init(size: Int, narrowed: NarrowedMode?) {
+      self.size = size
+      self.narrowed = narrowed
+    }
   }
 
   /// The names of all entries, sorted.

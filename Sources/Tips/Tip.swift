@@ -39,6 +39,14 @@ package enum TipKey: Hashable, Sendable {
     }
   }
 
+  /// What a caller would call it.
+  package var id: String {
+    switch self {
+    case .today: "today"
+    case .item(let id): id
+    }
+  }
+
   package init?(text: String) {
     if text == "today" {
       self = .today
@@ -59,12 +67,18 @@ package struct CachedTip: Hashable, Sendable {
   package var fetchedAt: WallTime
   /// How long it is fresh, counted from `fetchedAt`.
   package var freshFor: Duration
+  /// How long past `freshFor` it may be served when the upstream is away; nil: the configuration
+  /// decides.
+  package var staleIfError: Duration?
+  /// How long past `freshFor` it may be served while it is asked for again.
+  package var staleWhileRevalidate: Duration
   package var entityTag: String?
   package var lastModified: String?
 
   package init(
     key: TipKey, tip: Tip, session: SessionID, generation: Generation, fetchedAt: WallTime,
-    freshFor: Duration, entityTag: String? = nil, lastModified: String? = nil
+    freshFor: Duration, staleIfError: Duration? = nil, staleWhileRevalidate: Duration = .zero,
+    entityTag: String? = nil, lastModified: String? = nil
   ) {
     self.key = key
     self.tip = tip
@@ -72,6 +86,8 @@ package struct CachedTip: Hashable, Sendable {
     self.generation = generation
     self.fetchedAt = fetchedAt
     self.freshFor = freshFor
+    self.staleIfError = staleIfError
+    self.staleWhileRevalidate = staleWhileRevalidate
     self.entityTag = entityTag
     self.lastModified = lastModified
   }

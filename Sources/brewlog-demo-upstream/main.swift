@@ -1,1 +1,4 @@
-print("")
+import DemoUpstream
+import Glibc
+
+exit(DemoProgram.run(Array(CommandLine.arguments.dropFirst())))

@@ -1,1 +1,3 @@
-print("")
+import Daemon
+
+BrewlogDaemon.main()

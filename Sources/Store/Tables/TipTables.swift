@@ -60,12 +60,14 @@ extension Database {
           fetchedAt: WallTime(milliseconds: try row.integer(3)),
           freshFor: .milliseconds(try row.integer(4)), entityTag: try row.optionalText(5),
           lastModified: try row.optionalText(6)))
+      tips[tips.count - 1].staleIfError = tip.staleIfError.map { .milliseconds($0) }
+      tips[tips.count - 1].staleWhileRevalidate = .milliseconds(tip.staleWhileRevalidate ?? 0)
     }
     return tips
   }
 
   func putTip(_ tip: CachedTip) throws(SQLiteError) {
-    guard let body = try? JSONText.encode(StoredTip(tip.tip)) else {
+    guard let body = try? JSONText.encode(StoredTip(tip)) else {
       throw damaged("store a tip")
     }
     try run(
@@ -103,8 +105,14 @@ private struct StoredTip: Codable {
   var tags: [String]
   var url: String?
   var extra: [String: JSONValue]
+  /// Milliseconds past `fresh_for`.
+  var staleIfError: Int64?
+  var staleWhileRevalidate: Int64?
 
-  init(_ tip: Tip) {
+  init(_ cached: CachedTip) {
+    let tip = cached.tip
+    staleIfError = cached.staleIfError.map { $0.clampedNanoseconds / 1_000_000 }
+    staleWhileRevalidate = cached.staleWhileRevalidate.clampedNanoseconds / 1_000_000
     id = tip.id
     date = tip.date
     title = tip.title

@@ -1,0 +1,67 @@
+/// What `--help` shows, made from the command table so that it cannot be out of date.
+package enum Help {
+  package static func overview(_ output: CommandOutput) {
+    output.line("Usage: brewlogctl [OPTIONS] COMMAND")
+    output.line()
+    output.line("Asks brewlogd, which keeps this host's BrewLog session, for tips, and manages")
+    output.line("the session.")
+    for group in CommandTable.groups {
+      output.line()
+      output.line(StyledText(group.title + ":", .strong))
+      for command in group.commands {
+        entry(command.name, command.summary, column: 18, output)
+      }
+    }
+    options(ParsedArguments.globalOptions, title: "Options", output)
+    output.line()
+    output.line("Exit status: 0 done, 1 failed or a finding, 2 usage, 3 the daemon cannot be")
+    output.line("reached, 4 signed out or suspended, 5 permission denied, 6 upstream unavailable")
+    output.line("and nothing cached, 7 logged out, but not durably.")
+    output.line("More about a command: brewlogctl COMMAND --help")
+  }
+
+  package static func command(_ command: Command, _ output: CommandOutput) {
+    output.line(StyledText("Usage: brewlogctl " + command.synopsis))
+    output.line()
+    output.line(
+      StyledText(command.summary.prefix(1).uppercased() + command.summary.dropFirst() + "."))
+    if !command.details.isEmpty {
+      output.line()
+      for line in TextLayout.wrap(command.details, to: width(output)) {
+        output.line(StyledText(line))
+      }
+    }
+    options(command.options, title: "Options", output)
+    if !command.examples.isEmpty {
+      output.line()
+      output.line(StyledText("Examples:", .strong))
+      for example in command.examples {
+        output.line(StyledText("  brewlogctl " + example.line))
+        output.line(StyledText("      " + example.purpose, .faint))
+      }
+    }
+    output.line()
+    output.line("Options for every command: brewlogctl --help")
+  }
+
+  private static func options(_ specs: [OptionSpec], title: String, _ output: CommandOutput) {
+    if specs.isEmpty { return }
+    output.line()
+    output.line(StyledText(title + ":", .strong))
+    for spec in specs { entry(spec.synopsis, spec.help, column: 24, output) }
+  }
+
+  private static func entry(
+    _ name: String, _ text: String, column: Int, _ output: CommandOutput
+  ) {
+    let lines = TextLayout.wrap(text, to: max(16, width(output) - column))
+    for (index, line) in lines.enumerated() {
+      let label = index == 0 ? "  " + name : ""
+      output.line(StyledText(TextLayout.pad(label, to: column), .accent) + StyledText(line))
+    }
+  }
+
+  private static func width(_ output: CommandOutput) -> Int {
+    min(output.appearance.width, 80)
+  }
+}

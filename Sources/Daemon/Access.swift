@@ -1,0 +1,88 @@
+import BrewlogAPI
+import Platform
+import Varlink
+
+/// Who may call which method: root and the daemon's own user all; the users and groups of `Control=`
+/// all; those of `Read=` what the method table says is `read`. Names are looked up when it is made,
+/// never while a call waits.
+struct Access: Sendable {
+  struct Members: Equatable, Sendable {
+    var users: Set<UInt32> = []
+    var groups: Set<UInt32> = []
+    /// As configured, for the remedy.
+    var text = ""
+
+    func contains(_ peer: PeerCredentials) -> Bool {
+      users.contains(peer.uid) || groups.contains(peer.gid)
+        || peer.groups.contains { groups.contains($0) }
+    }
+  }
+
+  var read: Members
+  var control: Members
+  var ownUID: UInt32
+
+  struct Verdict: Equatable {
+    var allowed: Bool
+    var rule: String
+    var remedy: String?
+  }
+
+  func verdict(on method: APIMethod, for peer: PeerCredentials) -> Verdict {
+    if peer.uid == 0 { return Verdict(allowed: true, rule: "root always may") }
+    if peer.uid == ownUID {
+      return Verdict(allowed: true, rule: "the daemon's own user always may")
+    }
+    switch method.access {
+    case .open: return Verdict(allowed: true, rule: "whoever can connect may call this")
+    case .read where read.contains(peer):
+      return Verdict(allowed: true, rule: "[Access] Read=\(read.text)")
+    case .read, .control:
+      if control.contains(peer) {
+        return Verdict(allowed: true, rule: "[Access] Control=\(control.text)")
+      }
+      return refusal(of: method)
+    }
+  }
+
+  /// Whether a peer may call what is `control`.
+  func mayControl(_ peer: PeerCredentials) -> Bool {
+    peer.uid == 0 || peer.uid == ownUID || control.contains(peer)
+  }
+
+  private func refusal(of method: APIMethod) -> Verdict {
+    let isRead = method.access == .read
+    let key = isRead ? "Read" : "Control"
+    let members = isRead ? read : control
+    let names = members.text.split(whereSeparator: { $0 == " " || $0 == "," })
+    let remedy =
+      if let group = names.first(where: { $0.hasPrefix("@") })?.dropFirst() {
+        "join the group \(group) (`usermod -aG \(group) USER`, then log in again)"
+      } else {
+        "have an administrator add you to [Access] \(key)= in brewlogd.conf"
+      }
+    return Verdict(
+      allowed: false, rule: "[Access] \(key)=\(members.text) does not name you", remedy: remedy)
+  }
+
+  /// Looks the names up; those that do not resolve allow nobody, and are returned as warnings.
+  static func members(of names: [String], key: String) -> (Members, warnings: [String]) {
+    var members = Members(text: names.joined(separator: " "))
+    var warnings: [String] = []
+    for name in names {
+      if name.hasPrefix("@") {
+        let group = String(name.dropFirst())
+        if let gid = Accounts.groupID(of: group) {
+          members.groups.insert(gid)
+        } else {
+          warnings.append("[Access] \(key)=: there is no group \(group); it allows nobody")
+        }
+      } else if let uid = Accounts.userID(of: name) {
+        members.users.insert(uid)
+      } else {
+        warnings.append("[Access] \(key)=: there is no user \(name); it allows nobody")
+      }
+    }
+    return (members, warnings)
+  }
+}

@@ -1,0 +1,85 @@
+import Configuration
+import Glibc
+import Platform
+
+/// The program: from a command line to an exit code.
+package enum BrewlogDaemon {
+  package static let version = "0.1.0"
+
+  package static func main() -> Never {
+    exit(run(Array(CommandLine.arguments.dropFirst()), environment: Environment.present).rawValue)
+  }
+
+  static func run(_ arguments: [String], environment: [String: String]) -> ExitCode {
+    let log = Log(level: .info, form: .fitting(environment))
+    let options: DaemonOptions
+    do throws(DaemonOptions.UsageError) {
+      options = try DaemonOptions.parse(arguments)
+    } catch {
+      if let passed = try? takePassedSocket() { Listening.turnAway(passed) }
+      return fail(.usage, error.message)
+    }
+    switch options.action {
+    case .help:
+      printOut(DaemonOptions.help)
+      return .stopped
+    case .version:
+      printOut("brewlogd \(version)\n")
+      return .stopped
+    case .run: return serve(source(options, environment), log)
+    case .checkConfiguration, .rekey: break
+    }
+    do throws(ConfigurationError) {
+      _ = try DaemonConfiguration.load(from: source(options, environment))
+      printOut("the configuration is valid\n")
+      return .stopped
+    } catch {
+      for problem in error.problems { Log.standardError("brewlogd: \(problem.description)\n") }
+      return .configuration
+    }
+  }
+
+  private static func source(
+    _ options: DaemonOptions, _ environment: [String: String]
+  ) -> ConfigurationSource {
+    ConfigurationSource(
+      scope: options.isUser ? .user(Accounts.ownUserID) : .system, instance: options.instance,
+      file: options.configurationFile, environment: environment)
+  }
+
+  /// A service from here on: faults go to the log and to the service manager.
+  private static func serve(_ source: ConfigurationSource, _ log: Log) -> ExitCode {
+    let manager = ServiceManager { log(.warning, $0) }
+    var passed: Int32?
+    do throws(StartFault) {
+      // First, so that no fault leaves those who wait at it unanswered.
+      passed = try takePassedSocket()
+      return try DaemonStart(source: source, manager: manager, log: log).run(passed)
+    } catch {
+      for line in error.lines { log(.error, line, LogFields(event: "startFailed")) }
+      manager.notify(.status(error.lines.last ?? "the start failed"))
+      if let passed, error.code != .fault { Listening.turnAway(passed) }
+      return error.code
+    }
+  }
+
+  /// The number of a socket that is this process's own from now on.
+  private static func takePassedSocket() throws(StartFault) -> Int32? {
+    do throws(PassedSocketError) {
+      guard let passed = try ServiceManager.takePassedSocket() else { return nil }
+      return passed.takeListener().release()
+    } catch {
+      throw StartFault(.configuration, error.description)
+    }
+  }
+
+  static func fail(_ code: ExitCode, _ message: String) -> ExitCode {
+    Log.standardError("brewlogd: \(message)\n")
+    return code
+  }
+
+  private static func printOut(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = bytes.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+  }
+}

@@ -1,0 +1,72 @@
+import Configuration
+
+/// What the command line asks of the daemon.
+struct DaemonOptions: Equatable {
+  enum Action: Equatable {
+    case run, checkConfiguration, rekey, help, version
+  }
+
+  var action = Action.run
+  var configurationFile: String?
+  var isUser = false
+  var instance: String?
+
+  /// Why a command line cannot be used, and what to do.
+  struct UsageError: Error, Equatable {
+    var message: String
+  }
+
+  static let help = """
+    usage: brewlogd [--config FILE] [--user] [--instance NAME]
+                    [--check-config] [--rekey] [--version] [--help]
+
+    Keeps one signed-in session with an HTTP API and serves its tips on a Unix socket.
+    Runs in the foreground and logs to standard error.
+
+      --config FILE     read this file alone instead of the usual places
+      --user            take the per-user places instead of the system's
+      --instance NAME   one of several accounts on this host
+      --check-config    check the configuration, print what is wrong, and end
+      --rekey           seal the store's keys anew under the present master key, and end
+      --version         print the version
+      --help            print this
+
+    """
+
+  static func parse(_ arguments: [String]) throws(UsageError) -> DaemonOptions {
+    var options = DaemonOptions()
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = String(parts[0])
+      switch name {
+      case "--config":
+        options.configurationFile = try value(of: name, parts, &rest)
+      case "--instance":
+        let instance = try value(of: name, parts, &rest)
+        guard ConfigurationSource.isInstanceName(instance) else {
+          throw UsageError(
+            message: "--instance \(instance): a name has 1 to 64 letters, digits, `-`, `_` or `.`, "
+              + "and does not begin with a dot")
+        }
+        options.instance = instance
+      case "--user": options.isUser = true
+      case "--check-config": options.action = .checkConfiguration
+      case "--rekey": options.action = .rekey
+      case "--version": options.action = .version
+      case "--help", "-h": options.action = .help
+      default:
+        throw UsageError(message: "\(argument): no such option; `brewlogd --help` lists them")
+      }
+    }
+    return options
+  }
+
+  private static func value(
+    of name: String, _ parts: [Substring], _ rest: inout ArraySlice<String>
+  ) throws(UsageError) -> String {
+    let value = parts.count > 1 ? String(parts[1]) : rest.popFirst() ?? ""
+    guard !value.isEmpty else { throw UsageError(message: "\(name) needs a value") }
+    return value
+  }
+}

@@ -1,0 +1,158 @@
+import BrewlogAPI
+import Execution
+import JSON
+import Session
+import Varlink
+
+/// Numbers what happens, keeps the last of it, hands it to the watchers, and writes the history. All
+/// events of the daemon pass through here, once.
+actor EventHub {
+  nonisolated let unownedExecutor: UnownedSerialExecutor
+  private let ground: any Ground
+  private let journal: any EventJournal
+  private var recent: [EventRecord] = []
+  private var last: Int64 = 0
+  private var watchers: [UInt64: Watcher] = [:]
+  private var nextWatcher: UInt64 = 0
+  private var unwritten: [EventRecord] = []
+  private var isWriting = false
+  private var isStarted = false
+
+  /// Events that are held in memory for those who resume.
+  static let held = 1_000
+  /// What a crash may have kept from the disk: numbers that watchers have seen are not given again.
+  static let reserve: Int64 = 1_000
+
+  private struct Watcher {
+    let send: @Sendable (EventRecord) -> Bool
+    let continuation: CheckedContinuation<End, Never>
+  }
+
+  /// Why a watch ended.
+  enum End: Sendable {
+    case tooSlow(last: Int64)
+    case left
+  }
+
+  init(ground: any Ground, journal: any EventJournal) {
+    self.ground = ground
+    self.journal = journal
+    unownedExecutor = ground.asUnownedSerialExecutor()
+  }
+
+  /// Goes on where the last run ended. Events that came before are numbered now.
+  func start() async throws(StoreError) {
+    let stored = try await journal.lastSequence()
+    let early = recent
+    recent = try await journal.newest(limit: Self.held).reversed()
+    last = stored == 0 ? 0 : stored + Self.reserve
+    isStarted = true
+    for event in early { number(event) }
+  }
+
+  func post(
+    _ kind: String, generation: Generation, detail: String? = nil, actorUID: UInt32? = nil,
+    httpStatus: Int? = nil
+  ) {
+    let event = EventRecord(
+      sequence: 0, at: ground.wallTime, kind: kind, generation: generation,
+      detail: detail.map { TextSanitizer.clean($0, limit: 500) }, actorUID: actorUID,
+      httpStatus: httpStatus)
+    if isStarted { number(event) } else { recent.append(event) }
+  }
+
+  private func number(_ event: EventRecord) {
+    last += 1
+    var event = event
+    event.sequence = last
+    recent.append(event)
+    if recent.count > Self.held * 2 { recent.removeFirst(recent.count - Self.held) }
+    for (id, watcher) in watchers.sorted(by: { $0.key < $1.key }) where !watcher.send(event) {
+      watchers[id] = nil
+      watcher.continuation.resume(returning: .tooSlow(last: event.sequence - 1))
+    }
+    unwritten.append(event)
+    write()
+  }
+
+  /// One batch at a time, in order. What a failing disk does not take is bounded, and then dropped:
+  /// the journal is history, not state.
+  private func write() {
+    guard !isWriting else { return }
+    isWriting = true
+    Task(executorPreference: ground) { await self.writeAll() }
+  }
+
+  private func writeAll() async {
+    while !unwritten.isEmpty {
+      let batch = unwritten
+      do throws(StoreError) {
+        try await journal.append(batch)
+        unwritten.removeFirst(min(batch.count, unwritten.count))
+      } catch {
+        if unwritten.count > Self.held { unwritten.removeFirst(unwritten.count - Self.held) }
+        break
+      }
+    }
+    isWriting = false
+  }
+
+  /// The newest of what is held, newest first.
+  func newest(limit: Int) -> [EventRecord] {
+    recent.suffix(limit).reversed()
+  }
+
+  /// Sends what came after `sequence`, then what comes, until the receiver is too slow or leaves.
+  /// Without a number: the present state first, as an event without one of its own.
+  func watch(
+    after sequence: Int64?, state: EventRecord, send: @escaping @Sendable (EventRecord) -> Bool
+  ) async -> End {
+    for event in opening(after: sequence, state: state) where !send(event) {
+      return .tooSlow(last: event.sequence - 1)
+    }
+    let id = nextWatcher
+    nextWatcher += 1
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        // The handler may have run before there was an entry to take out.
+        if Task.isCancelled {
+          continuation.resume(returning: End.left)
+        } else {
+          watchers[id] = Watcher(send: send, continuation: continuation)
+        }
+      }
+    } onCancel: {
+      Task(executorPreference: ground) { await self.leave(id) }
+    }
+  }
+
+  private func leave(_ id: UInt64) {
+    watchers.removeValue(forKey: id)?.continuation.resume(returning: .left)
+  }
+
+  private func opening(after sequence: Int64?, state: EventRecord) -> [EventRecord] {
+    var state = state
+    state.sequence = last
+    guard let sequence else { return [state] }
+    let missed = recent.filter { $0.sequence > sequence }
+    // Each number between the asked one and the first that is held is missing, or was never given.
+    let isWhole = sequence == last || missed.first?.sequence == sequence + 1
+    if isWhole { return missed }
+    var gap = state
+    gap.kind = EventKind.gap.name
+    gap.detail =
+      sequence > last
+      ? "that number is not of this store; the present state follows from Status"
+      : "events before this are no longer held"
+    gap.sequence = missed.first.map { $0.sequence - 1 } ?? last
+    return [gap] + (sequence > last ? [] : missed)
+  }
+
+  /// Ends the watches; the daemon is stopping.
+  func stop() {
+    for (_, watcher) in watchers { watcher.continuation.resume(returning: .left) }
+    watchers = [:]
+  }
+
+  var watcherCount: Int { watchers.count }
+}

@@ -1,0 +1,85 @@
+package import Execution
+
+/// What the requester tells of the upstream as a whole.
+package enum UpstreamEvent: Equatable, Sendable {
+  /// It could not be used several times in a row; it is asked again now and then.
+  case away(reason: String)
+  case back
+}
+
+/// The circuit: whether the upstream may be asked at all.
+extension ResilientRequester {
+  /// Throws where the upstream is away and its next probe is not due.
+  func admit() throws(RequestError) {
+    if case .wait(let span) = circuit.admit(now: ground.now) {
+      throw .unavailable(
+        reason: "the upstream is away: \(awayReason)", httpStatus: nil, retryAfter: span)
+    }
+  }
+
+  func note(_ outcome: Result<HTTPResponse, TransportError>) {
+    switch outcome {
+    case .failure(let error):
+      switch error.kind {
+      case .unreachable, .lost: fail(error.reason, asked: nil)
+      // Neither says whether there is an upstream.
+      case .cancelled, .invalidURL, .forbidden, .malformed: break
+      }
+    case .success(let response) where response.status == 408 || response.status >= 500:
+      let asked =
+        response.status == 503 ? RetryAfter.parse(response, now: ground.wallTime) : nil
+      fail("it answers \(response.status)", asked: asked)
+    case .success:
+      if circuit.succeed() == .closed {
+        cancelProbe()
+        report(.back)
+      }
+    }
+  }
+
+  private func fail(_ reason: String, asked: Duration?) {
+    let change = circuit.fail(now: ground.now, asked: asked)
+    awayReason = reason
+    if change == .opened { report(.away(reason: reason)) }
+    scheduleProbe()
+  }
+
+  /// What the probe is: any request that goes through the circuit.
+  package func probe(with request: @escaping @Sendable () async -> Void) {
+    probe = request
+  }
+
+  /// The network has changed: no need to wait for the next probe's turn.
+  package func networkChanged() {
+    circuit.probeNow(now: ground.now)
+    scheduleProbe()
+  }
+
+  /// Why and until when the upstream is not asked; nil: it is.
+  package var away: (reason: String, until: Instant)? {
+    circuit.nextProbe.map { (awayReason, $0) }
+  }
+
+  private func scheduleProbe() {
+    cancelProbe()
+    guard let due = circuit.nextProbe, probe != nil else { return }
+    probeTimer = ground.schedule(at: max(due, ground.now)) {
+      Task(executorPreference: self.ground) { await self.runProbe() }
+    }
+  }
+
+  func cancelProbe() {
+    if let timer = probeTimer { ground.cancel(timer) }
+    probeTimer = nil
+  }
+
+  private func runProbe() async {
+    probeTimer = nil
+    guard !circuit.isClosed, let probe else { return }
+    await probe()
+    // It may have had nothing to send (signed out, refused): look again at the next turn.
+    if !circuit.isClosed, probeTimer == nil, (circuit.nextProbe ?? ground.now) > ground.now {
+      scheduleProbe()
+    }
+  }
+}

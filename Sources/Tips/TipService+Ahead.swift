@@ -1,0 +1,40 @@
+import Execution
+import Requests
+import Session
+
+/// What the service asks for before anyone does: the day's first tip, so that no client waits for
+/// it, and whatever tells that an upstream is back.
+extension TipService {
+  /// Lets the requester use the tip of the day as its probe; before the start.
+  package func serveAsProbe() async {
+    await requester.probe { [self] in await probeUpstream() }
+  }
+
+  private func probeUpstream() async {
+    _ = try? await fetch(.today, TipDemand(maxAge: .zero, wait: .seconds(30)))
+  }
+
+  /// The next look ahead: a little after midnight in the day zone, spread so that hosts do not all
+  /// ask in the same second. Only for those who have asked for a tip of the day before.
+  func scheduleAhead() {
+    if let timer = aheadTimer { ground.cancel(timer) }
+    aheadTimer = nil
+    guard cache[.today] != nil else { return }
+    let wait = freshness.untilMidnight(ground.wallTime) + .seconds(60) * spread()
+    aheadTimer = ground.schedule(at: ground.now.advanced(by: wait)) {
+      Task(executorPreference: self.ground) { await self.lookAhead() }
+    }
+  }
+
+  private func lookAhead() async {
+    aheadTimer = nil
+    _ = try? await fetch(.today, TipDemand(wait: .seconds(30)))
+    // Where it failed, the circuit's probes and the next caller go on.
+    if aheadTimer == nil { scheduleAhead() }
+  }
+
+  func cancelAhead() {
+    if let timer = aheadTimer { ground.cancel(timer) }
+    aheadTimer = nil
+  }
+}

@@ -1,0 +1,43 @@
+import Glibc
+import Platform
+import TestSupport
+import Testing
+import Varlink
+
+@Suite(.timeLimit(.minutes(1)))
+struct DescriptorExhaustionTests {
+  @Test func `without descriptors new connections are refused and old ones served`() async {
+    // In a process of its own: the bound is the whole process's.
+    await #expect(processExitsWith: .success) {
+      var bound = rlimit(rlim_cur: 64, rlim_max: 64)
+      guard setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &bound) == 0 else { exit(2) }
+      let notices = Locked<[ServerNotice]>([])
+      let fixture = try await ServerFixture(
+        limits: Limits(), notice: { notice in notices.withLock { $0.append(notice) } }
+      ) { _, _ in .now(success()) }
+      let old = try fixture.connect()
+      old.call("Now")
+      guard old.reply() != nil else { exit(3) }
+
+      var hoard: [Int32] = []
+      while case let taken = dup(0), taken >= 0 { hoard.append(taken) }
+      for _ in 0..<5 {
+        close(hoard.removeLast())
+        let refused = try fixture.connect()
+        guard refused.reply() == nil else { exit(4) }
+        old.call("Now")
+        guard old.reply() != nil else { exit(5) }
+        hoard.append(dup(0))
+        _ = consume refused
+      }
+      let count = notices.withLock { $0.count }
+      guard count == 1 else { exit(6) }
+
+      for taken in hoard { close(taken) }
+      let later = try fixture.connect()
+      later.call("Now")
+      guard later.reply() != nil else { exit(7) }
+      await fixture.close()
+    }
+  }
+}

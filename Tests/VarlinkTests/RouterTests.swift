@@ -1,0 +1,29 @@
+import Testing
+import Varlink
+
+@Suite(.timeLimit(.minutes(1)))
+struct InterfaceDescriptionTests {
+  @Test func `the methods are taken from the text`() {
+    let description = InterfaceDescription(
+      name: "a.b",
+      text: """
+        # method Commented() -> ()
+        interface a.b
+        type T (method: string, x: (one, two))
+        method One() -> ()
+        method Two(
+          method : string, # method Inner() -> ()
+          y: ?[string](z: int)
+        ) -> (method: string)
+          method   Three (a: int) -> ()   # method Late()
+        error methodless ()
+        error E (reason: string)
+        """)
+    #expect(description.methods == ["One", "Two", "Three"])
+  }
+
+  @Test(arguments: ["", "method", "method ", "method (", ")))method X(", "((((", "#"])
+  func `any text is survived`(text: String) {
+    _ = InterfaceDescription(name: "a", text: text)
+  }
+}
