@@ -70,6 +70,7 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["DemoUpstream", "Execution", "JSON", "Platform"],
       path: "Tests/Support"),
+    .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
     .testTarget(
       name: "PlatformTests", dependencies: ["Execution", "Platform", "TestSupport"]),
     .testTarget(name: "SecretsTests", dependencies: ["Secrets"]),
@@ -93,7 +94,7 @@ let package = Package(
     .testTarget(
       name: "StoreTests",
       dependencies: [
-        "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport", "Tips",
+        "CFaultVFS", "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport", "Tips",
       ]),
     .testTarget(
       name: "UpstreamTests",
@@ -136,7 +137,7 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .treatAllWarnings(as: .error),
 ]
-let cTargets = ["CLinux", "CSystemd"]
+let cTargets = ["CFaultVFS", "CLinux", "CSystemd"]
 for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict
 }
