@@ -63,7 +63,8 @@ let package = Package(
     .target(
       name: "CLI",
       dependencies: [
-        "BrewlogAPI", "Configuration", "CQREncode", "Execution", "JSON", "Platform", "Varlink",
+        "BrewlogAPI", "CQREncode", "Configuration", "Execution", "JSON", "Platform", "Session",
+        "Store", "Varlink",
       ]),
     .target(name: "DemoUpstream", dependencies: ["CMicrohttpd", "JSON"]),
     .executableTarget(name: "brewlogd", dependencies: ["Daemon"]),
@@ -75,6 +76,7 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["DemoUpstream", "Execution", "JSON", "Platform"],
       path: "Tests/Support"),
+    .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
     .testTarget(
       name: "PlatformTests", dependencies: ["Execution", "Platform", "TestSupport"]),
     .testTarget(name: "SecretsTests", dependencies: ["Secrets"]),
@@ -98,7 +100,7 @@ let package = Package(
     .testTarget(
       name: "StoreTests",
       dependencies: [
-        "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport", "Tips",
+        "CFaultVFS", "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport", "Tips",
       ]),
     .testTarget(
       name: "UpstreamTests",
@@ -112,8 +114,9 @@ let package = Package(
     .testTarget(
       name: "CLITests",
       dependencies: [
-        "BrewlogAPI", "CLI", "Execution", "JSON", "Platform", "TestSupport", "Varlink",
-      ]),
+        "BrewlogAPI", "CLI", "DemoUpstream", "Execution", "JSON", "Platform", "Secrets", "Session",
+        "Store", "TestSupport", "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
+      ], exclude: ["Expected"]),
     .testTarget(
       name: "DaemonTests",
       dependencies: [
@@ -155,7 +158,7 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .treatAllWarnings(as: .error),
 ]
-let cTargets = ["CFuzz", "CLinux", "CSystemd"]
+let cTargets = ["CFaultVFS", "CFuzz", "CLinux", "CSystemd"]
 for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict
 }
