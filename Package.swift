@@ -78,11 +78,20 @@ let package = Package(
     .testTarget(
       name: "VarlinkTests",
       dependencies: ["Execution", "JSON", "Platform", "TestSupport", "Varlink"]),
+    // The heart, run by a script: every schedule of small worlds, random ones of large worlds.
+    .target(
+      name: "Simulation",
+      dependencies: ["Execution", "JSON", "Requests", "Secrets", "Session", "Tips"],
+      path: "Tests/Simulation"),
+    .executableTarget(
+      name: "brewlog-races", dependencies: ["Simulation"], path: "Tests/Races"),
     .testTarget(
       name: "SessionTests",
       dependencies: [
-        "Execution", "JSON", "Requests", "Secrets", "Session", "TestSupport", "Tips",
+        "Execution", "JSON", "Platform", "Requests", "Secrets", "Session", "Simulation",
+        "TestSupport", "Tips",
       ]),
+    .testTarget(name: "SimulationTests", dependencies: ["Simulation"]),
     .testTarget(
       name: "StoreTests",
       dependencies: [
@@ -101,6 +110,12 @@ let package = Package(
       name: "CLITests",
       dependencies: [
         "BrewlogAPI", "CLI", "Execution", "JSON", "Platform", "TestSupport", "Varlink",
+      ]),
+    .testTarget(
+      name: "DaemonTests",
+      dependencies: [
+        "BrewlogAPI", "Configuration", "Daemon", "Execution", "JSON", "Platform", "Requests",
+        "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl", "brewlogd",
       ]),
     .testTarget(
       name: "EndToEndTests",
