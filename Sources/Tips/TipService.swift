@@ -188,7 +188,7 @@ package actor TipService {
   /// Asks for a tip that was served past its lifetime; at most once at a time, since equal requests
   /// share an attempt.
   private func revalidateBehind(_ key: TipKey) {
-    Task {
+    Task(executorPreference: ground) {
       _ = try? await self.fetch(
         key, TipDemand(maxAge: .zero, wait: .seconds(30), admit: { nil }))
     }
