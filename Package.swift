@@ -14,6 +14,7 @@ let package = Package(
   targets: [
     // C libraries, each imported by exactly one Swift target.
     .target(name: "CLinux"),
+    .target(name: "CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(
@@ -24,7 +25,7 @@ let package = Package(
     // What knows nothing of brewlog.
     .target(name: "Execution"),
     .target(name: "JSON"),
-    .target(name: "Platform", dependencies: ["CLinux", "Execution"]),
+    .target(name: "Platform", dependencies: ["CLinux", "CSystemd", "Execution"]),
     .target(name: "Secrets", dependencies: ["CSodium"]),
     .target(name: "Varlink", dependencies: ["Execution", "JSON", "Platform"]),
 
@@ -109,6 +110,12 @@ let package = Package(
         "BrewlogAPI", "CLI", "Execution", "JSON", "Platform", "TestSupport", "Varlink",
       ]),
     .testTarget(
+      name: "DaemonTests",
+      dependencies: [
+        "BrewlogAPI", "Configuration", "Daemon", "Execution", "JSON", "Platform", "Requests",
+        "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl", "brewlogd",
+      ]),
+    .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "BrewlogAPI", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform", "TestSupport",
@@ -129,6 +136,7 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .treatAllWarnings(as: .error),
 ]
-for target in package.targets where target.type != .system && target.name != "CLinux" {
+let cTargets = ["CLinux", "CSystemd"]
+for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict
 }

@@ -37,6 +37,15 @@ package struct ConfigurationError: Error, Equatable, Sendable, CustomStringConve
 
   package var problems: [Problem]
 
+  init(problems: [Problem]) {
+    self.problems = problems
+  }
+
+  /// A configuration that is well-formed and cannot be used; found out by who tried.
+  package init(unusable reason: String) {
+    problems = [Problem(file: nil, line: nil, key: nil, message: reason)]
+  }
+
   /// One line for each problem.
   package var description: String {
     problems.map(\.description).joined(separator: "\n")

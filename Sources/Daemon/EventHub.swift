@@ -9,7 +9,7 @@ import Varlink
 actor EventHub {
   nonisolated let unownedExecutor: UnownedSerialExecutor
   private let ground: any Ground
-  private let journal: (any EventJournal)?
+  private let journal: any EventJournal
   private var recent: [EventRecord] = []
   private var last: Int64 = 0
   private var watchers: [UInt64: Watcher] = [:]
@@ -34,7 +34,7 @@ actor EventHub {
     case left
   }
 
-  init(ground: any Ground, journal: (any EventJournal)?) {
+  init(ground: any Ground, journal: any EventJournal) {
     self.ground = ground
     self.journal = journal
     unownedExecutor = ground.asUnownedSerialExecutor()
@@ -42,9 +42,9 @@ actor EventHub {
 
   /// Goes on where the last run ended. Events that came before are numbered now.
   func start() async throws(StoreError) {
-    let stored = try await journal?.lastSequence() ?? 0
+    let stored = try await journal.lastSequence()
     let early = recent
-    recent = try await journal?.newest(limit: Self.held).reversed() ?? []
+    recent = try await journal.newest(limit: Self.held).reversed()
     last = stored == 0 ? 0 : stored + Self.reserve
     isStarted = true
     for event in early { number(event) }
@@ -87,7 +87,7 @@ actor EventHub {
     while !unwritten.isEmpty {
       let batch = unwritten
       do throws(StoreError) {
-        if let journal { try await journal.append(batch) }
+        try await journal.append(batch)
         unwritten.removeFirst(min(batch.count, unwritten.count))
       } catch {
         if unwritten.count > Self.held { unwritten.removeFirst(unwritten.count - Self.held) }

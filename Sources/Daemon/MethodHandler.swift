@@ -16,11 +16,14 @@ struct MethodHandler: CallHandler {
   let requester: ResilientRequester
   let tips: TipService
   let events: EventHub
+  let logins: LoginCoordinator
+  let revocations: RevocationCoordinator
   let quota: QuotaKeeper
   let access: Access
   let configuration: DaemonConfiguration
   let log: Log
   let startedAt: Instant
+  let conduct: Conduct
 
   func answer(_ call: Call, from caller: Caller) -> Answer {
     guard let method = MethodTable.method(named: call.method) else {
@@ -58,12 +61,16 @@ struct MethodHandler: CallHandler {
     case .resume: return try resume(&parameters, caller)
     case .health: return try health(&parameters)
     case .configuration: return try configuration(&parameters)
+    case .metrics: return try metrics(&parameters)
+    case .reload: return try reload(&parameters)
     case .canI: return try canI(&parameters, caller)
     case .watch: return try watch(&parameters)
     case .history: return try history(&parameters)
     case .explain: return try explain(&parameters)
-    case .login, .completeLogin, .cancelLogin, .verifyErasure, .metrics, .reload:
-      throw .methodNotImplemented(method.rawValue)
+    case .login: return try login(&parameters, call, caller)
+    case .completeLogin: return try completeLogin(&parameters)
+    case .cancelLogin: return try cancelLogin(&parameters)
+    case .verifyErasure: return try verifyErasure(&parameters)
     }
   }
 

@@ -5,7 +5,8 @@ import Glibc
 /// whoever was given the listener.
 package struct BoundSocket: ~Copyable, Sendable {
   package let path: String
-  private let mode: UInt32
+  /// For the next bind.
+  package var mode: UInt32
   private let backlog: Int32
   private let lock: LockFile
   private var listener: FileDescriptor?

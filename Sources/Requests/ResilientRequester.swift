@@ -30,14 +30,14 @@ package actor ResilientRequester {
   let ground: any Ground
   let coordinator: SessionCoordinator
   private let transport: any Transport
-  private let policy: RetryPolicy
+  private var policy: RetryPolicy
   private let entropy: Entropy
   private let sleeper: Sleeper
   /// The configured `BaseURL`; its origin is part of the session's binding (I11).
-  private let base: String
+  private var base: String
   /// How long one try may take at the least, whatever its callers' patience: what it brings serves
   /// the next ones.
-  private let requestTimeout: Duration
+  private var requestTimeout: Duration
   package private(set) var counters = RequestCounters()
   var circuit = Circuit()
   var awayReason = ""
@@ -71,6 +71,13 @@ package actor ResilientRequester {
     unownedExecutor = ground.asUnownedSerialExecutor()
   }
 
+  /// Goes by another configuration from now on, attempts under way included.
+  package func adopt(base: String, policy: RetryPolicy, requestTimeout: Duration) {
+    self.base = base
+    self.policy = policy
+    self.requestTimeout = requestTimeout
+  }
+
   /// Follows the coordinator's boundaries; before it starts.
   package func follow() async {
     // Weakly: the coordinator is held from here, and would hold back.
@@ -100,8 +107,7 @@ package actor ResilientRequester {
     } else {
       if let wait = admit() { throw .tooMany(retryAfter: wait) }
       id = begin(
-        endpoint, request, generation: generation, key: key, deadline: deadline,
-        deliver: deliver)
+        endpoint, generation: generation, key: key, deadline: deadline, deliver: deliver)
     }
     let outcome = await wait(for: id, by: deadline)
     let answer = try outcome.get()
@@ -115,14 +121,13 @@ package actor ResilientRequester {
   }
 
   private func begin<Value: Sendable>(
-    _ endpoint: Endpoint<Value>, _ request: HTTPRequest, generation: Generation,
-    key: RequestKey?, deadline: Instant,
+    _ endpoint: Endpoint<Value>, generation: Generation, key: RequestKey?, deadline: Instant,
     deliver: @escaping @Sendable (Fetched<Value>) async -> Void
   ) -> UInt64 {
     nextAttempt += 1
     let id = nextAttempt
     let task = Task(executorPreference: ground) {
-      await self.carryOut(endpoint, request, id: id, generation: generation, deliver: deliver)
+      await self.carryOut(endpoint, id: id, generation: generation, deliver: deliver)
     }
     attempts[id] = Attempt(
       generation: generation, key: key, deadline: deadline, task: task)
@@ -131,10 +136,10 @@ package actor ResilientRequester {
   }
 
   private func carryOut<Value: Sendable>(
-    _ endpoint: Endpoint<Value>, _ request: HTTPRequest, id: UInt64, generation: Generation,
+    _ endpoint: Endpoint<Value>, id: UInt64, generation: Generation,
     deliver: @escaping @Sendable (Fetched<Value>) async -> Void
   ) async {
-    let outcome = await run(endpoint, request, id: id, generation: generation)
+    let outcome = await run(endpoint, id: id, generation: generation)
     if case .success(let answer) = outcome, isLive(id), let value = answer.value as? Value {
       await deliver(
         Fetched(value: value, generation: generation, session: answer.session, attempt: id))
@@ -153,10 +158,9 @@ package actor ResilientRequester {
   /// One attempt: tries until the policy has an answer. Each try has its header made anew, so that
   /// what follows a refresh carries the new token.
   private func run<Value: Sendable>(
-    _ endpoint: Endpoint<Value>, _ request: HTTPRequest, id: UInt64, generation: Generation
+    _ endpoint: Endpoint<Value>, id: UInt64, generation: Generation
   ) async -> Result<Answer, RequestError> {
     var budget = RetryPolicy.Budget()
-    var current = request
     while true {
       let deadline = max(plannedEnd(id), ground.now.advanced(by: requestTimeout))
       var rejected: TokenVersion?
@@ -168,11 +172,14 @@ package actor ResilientRequester {
           budget.hasRefreshed = budget.hasRefreshed || credential.refreshed
           rejected = credential.version
           session = credential.session
+          // Made for the upstream that the token has just been found to belong to: a reload may
+          // have changed it since the attempt began (I11).
+          let request = try endpoint.request(base: base)
           try admit()
-          outcome = await send(current, credential.takeToken(), deadline)
+          outcome = await send(request, credential.takeToken(), deadline)
         } else {
           try admit()
-          outcome = await send(current, nil, deadline)
+          outcome = await send(try endpoint.request(base: base), nil, deadline)
         }
       } catch {
         return .failure(error)
@@ -207,8 +214,6 @@ package actor ResilientRequester {
           return .failure(explain(error))
         }
       }
-      guard let again = try? endpoint.request(base: base) else { return .failure(.cancelled) }
-      current = again
     }
   }
 

@@ -85,6 +85,7 @@ extension SessionCoordinator {
     for task in orphans.values { task.cancel() }
     cancelRenewal()
     counters.refreshesStarted += 1
+    flightStarted = ground.now
     report(
       SessionEvent(
         .refreshStarted, generation: flight.generation, detail: flight.cause.rawValue))
@@ -95,8 +96,13 @@ extension SessionCoordinator {
   }
 
   private func fly(_ flight: RefreshFlight, after before: [Task<Void, Never>]) async {
-    defer { orphans[flight.id] = nil }
+    defer {
+      orphans[flight.id] = nil
+      revocable.remove(flight.id)
+    }
     for task in before { await task.value }
+    // For a pair that comes after its session has ended: it may go to the outbox alone (I2).
+    guard let facts = machine.facts else { return }
     guard machine.isCurrent(flight) else { return }
     let intent: RefreshIntent
     do throws(StoreError) {
@@ -116,10 +122,21 @@ extension SessionCoordinator {
       return
     }
     guard machine.isCurrent(flight) else { return }
+    // A reload may have pointed the endpoint elsewhere meanwhile (I11).
+    if case .suspended(let reason) = machine.phase {
+      await fail(
+        flight, RefreshFailure(.cancelled, reason: reason), intent: nil, isStoreFault: false)
+      return
+    }
     let deadline = ground.now.advanced(by: machine.policy.deadline * 2)
     do throws(RefreshFailure) {
       let token = try tokenToSend()
       let grant = try await endpoint.refresh(with: token, deadline: deadline)
+      guard machine.isCurrent(flight) else {
+        rejectLate(flight, "a refresh's answer")
+        await revoke(grant, of: facts, flight)
+        return
+      }
       try await land(flight, grant)
     } catch {
       await fail(flight, error, intent: intent, isStoreFault: false)
@@ -145,10 +162,7 @@ extension SessionCoordinator {
   private func land(
     _ flight: RefreshFlight, _ grant: consuming GrantedTokens
   ) async throws(RefreshFailure) {
-    guard machine.isCurrent(flight), var facts = machine.facts else {
-      rejectLate(flight, "a refresh's answer")
-      return
-    }
+    guard var facts = machine.facts else { return }
     let wallTime = ground.wallTime
     let received = ground.now
     let lifetime = grant.lifetime
@@ -163,6 +177,8 @@ extension SessionCoordinator {
     let new = try renewed(by: grant)
     let stored = try copy(new)
     var isStored = true
+    pairsBeingStored += 1
+    defer { pairsBeingStored -= 1 }
     do throws(StoreError) {
       try await store.commit(
         SessionRecord(facts: facts, pair: stored), permit: permit(for: flight))
@@ -186,9 +202,27 @@ extension SessionCoordinator {
     counters.refreshesSucceeded += 1
     isDurable = isStored
     if !isStored { scheduleRewrite(after: .seconds(1)) }
+    checkStore()
     report(SessionEvent(.refreshSucceeded, generation: flight.generation))
     scheduleRenewal()
     release(flight, .success(()))
+  }
+
+  /// Hands what an ended session still got to the outbox, where its logout asked for that.
+  private func revoke(
+    _ grant: consuming GrantedTokens, of facts: SessionFacts, _ flight: RefreshFlight
+  ) async {
+    guard revocable.contains(flight.id), let outbox else { return }
+    let late = TokenPair(access: grant.access, refresh: grant.refresh.take())
+    do throws(StoreError) {
+      try await outbox.add(SessionRecord(facts: facts, pair: late))
+      announceRevocation()
+    } catch {
+      report(
+        SessionEvent(
+          .storeDegraded, generation: flight.generation,
+          detail: "a late token could not be queued for revocation: \(error.reason)"))
+    }
   }
 
   /// A server that sends no refresh token keeps the old one valid (RFC 6749, section 6).
@@ -234,7 +268,11 @@ extension SessionCoordinator {
             ? .storeFailed(reason: failure.reason)
             : .refreshFailed(
               reason: failure.reason, httpStatus: failure.httpStatus, retryAfter: pause)))
-      if !isStoreFault { await record(failure, of: flight, intent: intent) }
+      if isStoreFault {
+        checkStore()
+      } else {
+        await record(failure, of: flight, intent: intent)
+      }
     }
   }
 

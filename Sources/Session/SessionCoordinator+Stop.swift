@@ -18,7 +18,7 @@ extension SessionCoordinator {
     do throws(StoreError) {
       if !isDurable { try await storePair() }
       // One that is under way already was asked for before: this one finds it done.
-      try await finishDestruction()
+      _ = try await finishDestruction()
     } catch {
       report(SessionEvent(.storeDegraded, generation: machine.generation, detail: error.reason))
     }

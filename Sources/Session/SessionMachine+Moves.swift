@@ -8,6 +8,7 @@ extension SessionMachine {
     generation stored: Generation, facts: SessionFacts?, hasAccess: Bool, hasRefresh: Bool,
     binding: UpstreamBinding, reason: String?, now: Instant, wallTime: WallTime
   ) {
+    self.binding = binding
     generation = stored
     reserved = max(reserved, stored)
     guard let facts else {
@@ -27,6 +28,16 @@ extension SessionMachine {
       facts.binding == binding
       ? .signedIn
       : .suspended(reason: Self.difference(between: facts.binding, and: binding))
+  }
+
+  /// The store was copied here, or the machine's id has changed: nothing is sent until a person has
+  /// looked. Two hosts with one refresh token lose the session for both.
+  package mutating func suspendCopy() {
+    guard facts != nil, !policy.continuesOnMove else { return }
+    isCopied = true
+    phase = .suspended(
+      reason: "the session was signed in on another machine; if it was moved here on purpose and "
+        + "nothing uses it there any more: `brewlogctl resume`")
   }
 
   static func difference(between old: UpstreamBinding, and new: UpstreamBinding) -> String {
@@ -82,6 +93,7 @@ extension SessionMachine {
   ) {
     generation = facts.generation
     self.facts = facts
+    isCopied = false
     phase = .signedIn
     flight = nil
     backoff = RefreshBackoff()
@@ -95,6 +107,7 @@ extension SessionMachine {
   /// The session ends here, in memory and at once; the store follows.
   package mutating func signOut(to generation: Generation, reason: String) {
     self.generation = generation
+    isCopied = false
     phase = .signedOut(reason: reason)
     facts = nil
     flight = nil
@@ -108,6 +121,7 @@ extension SessionMachine {
 
   package mutating func resume(_ facts: SessionFacts) {
     self.facts = facts
+    isCopied = false
     phase = .signedIn
   }
 

@@ -25,7 +25,7 @@ package struct SessionMachine: Sendable {
     case suspended(reason: String)
   }
 
-  package let policy: SessionPolicy
+  package internal(set) var policy: SessionPolicy
   package internal(set) var phase: Phase = .signedOut(reason: "never signed in")
   package internal(set) var generation: Generation
   package internal(set) var facts: SessionFacts?
@@ -37,10 +37,14 @@ package struct SessionMachine: Sendable {
   package internal(set) var accessExpires: Instant?
   package internal(set) var backoff = RefreshBackoff()
   package internal(set) var brake = RefreshBrake()
+  /// The stored session came from another machine, and nobody has said that it is right.
+  package internal(set) var isCopied = false
   /// Set while an earlier refresh of the present token has an outcome that is not known.
   package internal(set) var unknownOutcomes = 0
   /// The highest number that was given to a generation, published or not.
   var reserved: Generation
+  /// The configuration's.
+  var binding: UpstreamBinding?
   private var nextFlight: UInt64 = 0
 
   package init(policy: SessionPolicy) {

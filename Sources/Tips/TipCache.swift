@@ -9,7 +9,7 @@ struct TipCache {
   private var entries: [TipKey: CachedTip] = [:]
   /// Tips that the upstream does not have, with when that is asked anew.
   private var missing: [TipKey: Instant] = [:]
-  let capacity: Int
+  private(set) var capacity: Int
 
   /// How long a 404 is believed.
   static let missingFor = Duration.seconds(60)
@@ -21,6 +21,11 @@ struct TipCache {
   }
 
   var count: Int { entries.count }
+
+  mutating func resize(to capacity: Int) {
+    self.capacity = max(1, capacity)
+    while entries.count > self.capacity { evictOldest() }
+  }
 
   mutating func reset(to generation: Generation, session: SessionID?) {
     self.generation = generation

@@ -60,12 +60,12 @@ package actor TipService {
   let coordinator: SessionCoordinator
   let requester: ResilientRequester
   let store: any TipStore
-  let freshness: Freshness
-  let paths: TipPaths
-  let fields: TipFields
+  var freshness: Freshness
+  var paths: TipPaths
+  var fields: TipFields
   private let entropy: Entropy
   private let report: @Sendable (String) -> Void
-  private let keep: Int
+  private var keep: Int
   var cache: TipCache
   package internal(set) var counters = TipCounters()
   var followers: [UInt64: TipFollower] = [:]
@@ -95,6 +95,16 @@ package actor TipService {
     self.report = report
     cache = TipCache(capacity: keep)
     unownedExecutor = ground.asUnownedSerialExecutor()
+  }
+
+  /// Goes by another configuration from now on. What is cached stays; how long it is served is
+  /// asked anew each time.
+  package func adopt(freshness: Freshness, paths: TipPaths, fields: TipFields, keep: Int) {
+    self.freshness = freshness
+    self.paths = paths
+    self.fields = fields
+    self.keep = keep
+    cache.resize(to: keep)
   }
 
   /// Follows the coordinator's boundaries; before it starts.

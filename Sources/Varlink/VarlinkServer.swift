@@ -8,12 +8,12 @@ package import Platform
 package actor VarlinkServer {
   package nonisolated let unownedExecutor: UnownedSerialExecutor
   let loop: EventLoop
-  let limits: Limits
+  private(set) var limits: Limits
   let router: Router
   let handler: any CallHandler
   var notices: NoticeThrottle
   /// ``Limits/maxConnections``, or less where the process may not open as many.
-  let maxConnections: Int
+  private(set) var maxConnections: Int
   var listener: Listener?
 
   var connections: [UInt64: Connection] = [:]
@@ -36,6 +36,12 @@ package actor VarlinkServer {
     maxConnections = limits.connections(descriptors: descriptorLimit())
     notices = NoticeThrottle(interval: limits.noticeInterval, report: notice)
     unownedExecutor = loop.asUnownedSerialExecutor()
+  }
+
+  /// Goes by other limits from now on; a connection that is open keeps those it was opened under.
+  package func adopt(_ limits: Limits) {
+    self.limits = limits
+    maxConnections = limits.connections(descriptors: descriptorLimit())
   }
 
   /// Open connections, and closed ones whose oneway calls are under way.

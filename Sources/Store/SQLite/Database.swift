@@ -24,6 +24,7 @@ final class Database {
   /// The file's name, for errors.
   let name: String
   private let options: Options
+  private let patience: BusyPatience
   private var handle: OpaquePointer?
 
   /// Opens, without reading anything yet.
@@ -31,6 +32,7 @@ final class Database {
     self.path = path
     name = path.split(separator: "/").last.map(String.init) ?? path
     self.options = options
+    patience = BusyPatience(timeout: options.busyTimeout)
     var flags = options.readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
     if options.create { flags |= SQLITE_OPEN_CREATE }
     // No mutex: one thread. No link is followed. Extended result codes from the start.
@@ -45,7 +47,7 @@ final class Database {
       throw failure
     }
     handle = connection
-    sqlite3_busy_timeout(connection, Int32(clamping: options.busyTimeout.components.seconds * 1000))
+    patience.attach(to: connection)
     // A file from elsewhere gets no chance to run what it brings.
     _ = brewlog_sqlite_configure(connection, SQLITE_DBCONFIG_DEFENSIVE, 1)
     _ = brewlog_sqlite_configure(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)

@@ -1,0 +1,90 @@
+import Configuration
+import Execution
+import Glibc
+import Platform
+import Varlink
+
+/// Keeps the daemon's own socket reachable: one whose name has vanished (a cleaner of temporary
+/// files, a mistake) is bound again, while those who are connected stay. A passed socket is the
+/// service manager's, and has no keeper.
+actor SocketKeeper {
+  nonisolated let unownedExecutor: UnownedSerialExecutor
+  private let loop: EventLoop
+  private let log: Log
+  private var bound: BoundSocket?
+  private var configuration: DaemonConfiguration.Socket
+  private var server: VarlinkServer?
+  private var timer: TimerID?
+
+  /// How long nobody gets in, at the most, after the name has gone.
+  static let interval = Duration.seconds(5)
+
+  init(
+    loop: EventLoop, bound: consuming sending BoundSocket,
+    configuration: DaemonConfiguration.Socket, log: Log
+  ) {
+    self.loop = loop
+    self.log = log
+    self.bound = consume bound
+    self.configuration = configuration
+    unownedExecutor = loop.asUnownedSerialExecutor()
+  }
+
+  func watch(for server: VarlinkServer) {
+    self.server = server
+    arm()
+  }
+
+  private func arm() {
+    timer = loop.schedule(at: loop.now.advanced(by: Self.interval)) {
+      self.assumeIsolated { $0.check() }
+    }
+  }
+
+  private func check() {
+    guard bound != nil else { return }
+    arm()
+    if bound?.isInPlace ?? true { return }
+    do throws(SocketError) {
+      Listening.makeDirectory(Listening.directory(of: configuration.path))
+      try bound?.rebind()
+      Listening.setGroup(configuration, log: log)
+      guard let listener = bound?.takeListener() else { return }
+      // A descriptor cannot be captured by a task, its number can.
+      let raw = listener.release()
+      Task { await self.serve(raw) }
+    } catch {
+      log(.error, "the socket \(configuration.path) has vanished: \(error.description)")
+    }
+  }
+
+  private func serve(_ raw: Int32) async {
+    let listener = FileDescriptor(owning: raw)
+    do throws(SystemError) {
+      try await server?.serve(on: listener)
+      log(
+        .warning, "the socket \(configuration.path) had vanished and is bound again",
+        LogFields(event: "socketRestored"))
+    } catch {
+      log(.error, "\(configuration.path) is bound again but not served: \(error.description)")
+    }
+  }
+
+  /// Mode and group of a reload; the path stays.
+  func adopt(mode: UInt32, group: String?) {
+    configuration.mode = mode
+    configuration.group = group
+    bound?.mode = mode
+    guard bound?.isInPlace ?? false else { return }
+    if chmod(configuration.path, mode) != 0 {
+      log(.warning, "\(SystemError.last("set the mode of \(configuration.path)"))")
+    }
+    Listening.setGroup(configuration, log: log)
+  }
+
+  /// Removes the name.
+  func close() {
+    if let timer { loop.cancel(timer) }
+    bound = nil
+  }
+}
