@@ -73,6 +73,14 @@ package actor ResilientRequester {
 
   /// Goes by another configuration from now on, attempts under way included.
   package func adopt(base: String, policy: RetryPolicy, requestTimeout: Duration) {
+    if base != self.base {
+      // Another upstream: nothing is known of it.
+      circuit = Circuit()
+      cancelProbe()
+    } else {
+      // The reload may have mended what kept the upstream away.
+      networkChanged()
+    }
     self.base = base
     self.policy = policy
     self.requestTimeout = requestTimeout
@@ -155,6 +163,8 @@ package actor ResilientRequester {
     _ endpoint: Endpoint<Value>, id: UInt64, generation: Generation
   ) async -> Result<Answer, RequestError> {
     var budget = RetryPolicy.Budget()
+    // A try for which the upstream has named the time is not held back by others' failures.
+    var wasAskedToWait = false
     while true {
       let deadline = max(plannedEnd(id), ground.now.advanced(by: requestTimeout))
       var rejected: TokenVersion?
@@ -169,10 +179,10 @@ package actor ResilientRequester {
           // Made for the upstream that the token has just been found to belong to: a reload may
           // have changed it since the attempt began (I11).
           let request = try endpoint.request(base: base)
-          try admit()
+          if !wasAskedToWait { try admit() }
           outcome = await send(request, credential.takeToken(), deadline)
         } else {
-          try admit()
+          if !wasAskedToWait { try admit() }
           outcome = await send(try endpoint.request(base: base), nil, deadline)
         }
       } catch {
@@ -193,6 +203,7 @@ package actor ResilientRequester {
       case .retry(let pause):
         budget.retries += 1
         counters.retries += 1
+        wasAskedToWait = asksToWait(outcome)
         guard await sleeper.sleep(until: now.advanced(by: pause)) else {
           return .failure(.cancelled)
         }
