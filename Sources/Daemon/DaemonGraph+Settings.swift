@@ -23,39 +23,73 @@ extension DaemonGraph {
     return settings
   }
 
-  static func endpoint(
+  /// Where tokens are refreshed, and how this installation can sign in.
+  struct Authorization {
+    var endpoint: any TokenEndpoint
+    var means: LoginGrants.Means
+  }
+
+  static func authorization(
     _ configuration: DaemonConfiguration, _ transport: any Transport, _ loop: EventLoop,
     credentialsDirectory: String?
-  ) throws(Fault) -> any TokenEndpoint {
+  ) throws(Fault) -> Authorization {
     let secret = try ClientSecret.load(
       configuration.auth, credentialsDirectory: credentialsDirectory)
     do throws(TransportError) {
-      return try makeEndpoint(configuration, transport, loop, secret: secret)
+      switch configuration.auth.dialect {
+      case .simple: return try simple(configuration, transport, loop)
+      case .oauth2: return try oauth2(configuration, transport, loop, secret: secret)
+      }
     } catch {
       throw Fault(message: error.reason)
     }
   }
 
-  private static func makeEndpoint(
+  private static func simple(
+    _ configuration: DaemonConfiguration, _ transport: any Transport, _ loop: EventLoop
+  ) throws(TransportError) -> Authorization {
+    Authorization(
+      endpoint: try SimpleTokenEndpoint(
+        transport: transport, ground: loop, baseURL: configuration.upstream.baseURL,
+        tokenEndpoint: configuration.auth.tokenEndpoint),
+      means: LoginGrants.Means(
+        grant: nil, discovery: nil, redirectPort: 0,
+        missing: [
+          "[Auth] Dialect=oauth2 (with Dialect=simple, sign in by `brewlogctl login --token-stdin`)"
+        ]))
+  }
+
+  private static func oauth2(
     _ configuration: DaemonConfiguration, _ transport: any Transport, _ loop: EventLoop,
     secret: consuming Secret?
-  ) throws(TransportError) -> any TokenEndpoint {
+  ) throws(TransportError) -> Authorization {
     let auth = configuration.auth
-    switch auth.dialect {
-    case .simple:
-      return try SimpleTokenEndpoint(
-        transport: transport, ground: loop, baseURL: configuration.upstream.baseURL,
-        tokenEndpoint: auth.tokenEndpoint)
-    case .oauth2:
-      guard let tokenEndpoint = auth.tokenEndpoint else {
-        throw TransportError(
-          .invalidURL, reason: "set [Auth] TokenEndpoint=: Dialect=oauth2 needs it")
-      }
-      return try OAuth2TokenEndpoint(
-        transport: transport, ground: loop, baseURL: configuration.upstream.baseURL,
-        tokenEndpoint: tokenEndpoint, issuer: auth.issuer, client: client(auth, secret),
-        scope: auth.scope, resource: auth.resource)
+    let client = client(auth, secret)
+    let discovery = Discovery(
+      transport: transport, ground: loop,
+      configured: OAuthEndpoints(
+        issuer: auth.issuer, token: auth.tokenEndpoint,
+        authorization: auth.authorizationEndpoint,
+        deviceAuthorization: auth.deviceAuthorizationEndpoint,
+        revocation: auth.revocationEndpoint))
+    var missing: [String] = []
+    if auth.clientID == nil { missing.append("[Auth] ClientID=") }
+    if auth.issuer == nil, auth.deviceAuthorizationEndpoint == nil,
+      auth.authorizationEndpoint == nil
+    {
+      missing.append(
+        "[Auth] Issuer=, DeviceAuthorizationEndpoint= or AuthorizationEndpoint=")
     }
+    return Authorization(
+      endpoint: try OAuth2TokenEndpoint(
+        transport: transport, ground: loop, baseURL: configuration.upstream.baseURL,
+        discovery: discovery, client: client, scope: auth.scope, resource: auth.resource),
+      means: LoginGrants.Means(
+        grant: TokenGrant(
+          transport: transport, ground: loop, discovery: discovery, client: client,
+          scope: auth.scope, resource: auth.resource),
+        discovery: discovery, redirectPort: UInt16(clamping: auth.redirectPort),
+        missing: missing))
   }
 
   private static func client(
@@ -82,6 +116,11 @@ extension DaemonGraph {
     policy.margin = configuration.refresh.margin
     policy.jitter = Double(configuration.refresh.jitter) / 100
     policy.refreshesWithoutToken = configuration.auth.dialect == .simple
+    policy.continuesOnMove = configuration.store.onMove == .continue
+    // An issuer names its endpoint; where it turns out to have none, the outbox says so.
+    policy.canRevoke =
+      configuration.auth.dialect == .oauth2
+      && (configuration.auth.revocationEndpoint != nil || configuration.auth.issuer != nil)
     policy.unclearRefusalsToEnd = configuration.auth.dialect == .simple ? 1 : 3
     return policy
   }

@@ -20,6 +20,9 @@ struct DaemonGraph: Sendable {
   let requester: ResilientRequester
   let tips: TipService
   let events: EventHub
+  let grants: LoginGrants
+  let logins: LoginCoordinator
+  let revocations: RevocationCoordinator
   let handler: MeasuredHandler
   let server: VarlinkServer
   let log: Log
@@ -50,34 +53,26 @@ struct DaemonGraph: Sendable {
       Self.tell(reach, log, events)
       conduct.noteChange()
     }
-    endpoint = ReplaceableEndpoint(
-      try Self.endpoint(
-        configuration, transport, loop, credentialsDirectory: credentialsDirectory))
-    coordinator = SessionCoordinator(
-      ground: loop, store: store.sessions, endpoint: endpoint, policy: Self.policy(configuration)
-    ) { event in
-      log(EventLog.level(of: event), EventLog.line(for: event), EventLog.fields(of: event))
-      events.assumeIsolated {
-        $0.post(
-          event.kind.rawValue, generation: event.generation, detail: event.detail,
-          actorUID: event.actorUID, httpStatus: event.httpStatus)
-      }
+    let authorization = try Self.authorization(
+      configuration, transport, loop, credentialsDirectory: credentialsDirectory)
+    endpoint = ReplaceableEndpoint(authorization.endpoint)
+    grants = LoginGrants(authorization.means, endpoint: endpoint)
+    let report: @Sendable (SessionEvent) -> Void = { event in
+      Self.tell(event, log, events)
       conduct.noteChange()
     }
+    coordinator = SessionCoordinator(
+      ground: loop, store: store.sessions, endpoint: endpoint, outbox: store.sessions,
+      policy: Self.policy(configuration), report: report)
+    logins = LoginCoordinator(
+      loop: loop, coordinator: coordinator, grants: grants, report: report)
+    revocations = RevocationCoordinator(
+      ground: loop, coordinator: coordinator, outbox: store.sessions, revoker: grants,
+      report: report)
     requester = ResilientRequester(
       ground: loop, coordinator: coordinator, transport: transport,
       base: configuration.upstream.baseURL, policy: Self.retryPolicy(configuration),
-      requestTimeout: configuration.upstream.requestTimeout
-    ) { event in
-      switch event {
-      case .away(let reason):
-        log(.warning, "the upstream is away: \(reason)")
-        events.assumeIsolated { $0.post("upstreamAway", generation: .none, detail: reason) }
-      case .back:
-        log(.notice, "the upstream is back")
-        events.assumeIsolated { $0.post("upstreamBack", generation: .none) }
-      }
-    }
+      requestTimeout: configuration.upstream.requestTimeout)
     tips = TipService(
       ground: loop, coordinator: coordinator, requester: requester, store: store.tips,
       freshness: Self.freshness(configuration), paths: Self.paths(configuration),
@@ -85,7 +80,8 @@ struct DaemonGraph: Sendable {
     ) { fault in log(.warning, "tips are kept in memory only: \(fault)") }
     handler = MeasuredHandler(
       Self.handler(
-        configuration, loop, (coordinator, requester, tips, events), conduct, log, startedAt),
+        configuration, loop,
+        (coordinator, requester, tips, events, logins, revocations), conduct, log, startedAt),
       metrics: conduct.metrics)
     server = VarlinkServer(
       loop: loop,
@@ -96,7 +92,11 @@ struct DaemonGraph: Sendable {
     ) { notice in log(.warning, "connections are refused: \(notice)") }
   }
 
-  private typealias Parts = (SessionCoordinator, ResilientRequester, TipService, EventHub)
+  /// What the methods ask.
+  private typealias Parts = (
+    SessionCoordinator, ResilientRequester, TipService, EventHub, LoginCoordinator,
+    RevocationCoordinator
+  )
 
   private static func handler(
     _ configuration: DaemonConfiguration, _ loop: EventLoop, _ parts: Parts, _ conduct: Conduct,
@@ -104,6 +104,7 @@ struct DaemonGraph: Sendable {
   ) -> MethodHandler {
     MethodHandler(
       loop: loop, coordinator: parts.0, requester: parts.1, tips: parts.2, events: parts.3,
+      logins: parts.4, revocations: parts.5,
       quota: QuotaKeeper(ground: loop, perMinute: configuration.access.requestsPerMinute),
       access: access(configuration, log), configuration: configuration, log: log,
       startedAt: startedAt, conduct: conduct)
@@ -116,6 +117,15 @@ struct DaemonGraph: Sendable {
       return try CurlTransport(loop: loop, settings: transport(configuration))
     } catch {
       throw Fault(message: error.reason)
+    }
+  }
+
+  private static func tell(_ event: SessionEvent, _ log: Log, _ events: EventHub) {
+    log(EventLog.level(of: event), EventLog.line(for: event), EventLog.fields(of: event))
+    events.assumeIsolated {
+      $0.post(
+        event.kind.rawValue, generation: event.generation, detail: event.detail,
+        actorUID: event.actorUID, httpStatus: event.httpStatus)
     }
   }
 
@@ -139,9 +149,12 @@ struct DaemonGraph: Sendable {
     await requester.follow()
     await tips.follow()
     await tips.serveAsProbe()
+    await logins.follow()
+    await revocations.follow()
     try await coordinator.start()
     try await events.start()
     await tips.start()
+    await revocations.start()
     try await server.serve(on: listener)
   }
 
@@ -150,10 +163,11 @@ struct DaemonGraph: Sendable {
     let fields = try Self.fields(new)
     if new.upstream != old.upstream || new.auth != old.auth {
       let curl = try Self.curl(new, loop)
-      let replacement = try Self.endpoint(
+      let replacement = try Self.authorization(
         new, transport, loop, credentialsDirectory: credentialsDirectory)
       transport.assumeIsolated { $0.use(curl) }
-      endpoint.use(replacement)
+      endpoint.use(replacement.endpoint)
+      grants.use(replacement.means)
     }
     coordinator.assumeIsolated { $0.adopt(Self.policy(new)) }
     requester.assumeIsolated {
@@ -168,7 +182,9 @@ struct DaemonGraph: Sendable {
     }
     server.assumeIsolated { $0.adopt(Self.limits(new)) }
     handler.use(
-      Self.handler(new, loop, (coordinator, requester, tips, events), conduct, log, startedAt))
+      Self.handler(
+        new, loop, (coordinator, requester, tips, events, logins, revocations), conduct, log,
+        startedAt))
   }
 
   /// No new calls, callers answered, the exchange in flight finished and stored, the store closed.
@@ -176,7 +192,9 @@ struct DaemonGraph: Sendable {
     await coordinator.refuseCalls()
     await requester.stop()
     await events.stop()
+    await logins.stop()
     await server.stop()
+    await revocations.stop()
     let isStored = await coordinator.stop()
     await transport.close()
     if !isStored { log(.error, "stopped with credentials that could not be stored") }

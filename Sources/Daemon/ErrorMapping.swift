@@ -68,6 +68,16 @@ enum ErrorMapping {
     }
   }
 
+  static func map(_ error: LoginError) -> VarlinkError {
+    switch error {
+    case .notConfigured(let missing): APIError.loginNotConfigured(missing: missing).varlinkError
+    case .failed(let reason, let upstreamError):
+      APIError.loginFailed(reason: reason, upstreamError: upstreamError).varlinkError
+    case .noSuchLogin(let id): APIError.noSuchLogin(id: id).varlinkError
+    case .session(let error): map(error)
+    }
+  }
+
   static func map(_ error: StoreError) -> VarlinkError {
     APIError.storeFailed(reason: error.reason).varlinkError
   }

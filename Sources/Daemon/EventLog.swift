@@ -6,8 +6,10 @@ enum EventLog {
     switch event.kind {
     case .refreshStarted: .debug
     case .refreshSucceeded, .lateResultRejected: .info
-    case .signedIn, .imported, .signedOut, .resumed, .storeHealed: .notice
-    case .refreshFailed, .suspended: .warning
+    case .signedIn, .imported, .signedOut, .resumed, .storeHealed, .revocationDone,
+      .loginPending:
+      .notice
+    case .refreshFailed, .suspended, .loginFailed, .revocationFailed: .warning
     case .storeDegraded: .error
     }
   }
@@ -37,6 +39,10 @@ enum EventLog {
       case .refreshFailed: "the refresh failed\(status), generation \(number)"
       case .lateResultRejected: "a late result of generation \(number) was rejected"
       case .signedOut: "signed out\(actor)\(status), now generation \(number)"
+      case .loginPending: "a sign-in waits for a person\(actor)"
+      case .loginFailed: "the sign-in brought nothing"
+      case .revocationDone: "the tokens of an ended session are revoked"
+      case .revocationFailed: "the tokens of an ended session could not be revoked"
       case .suspended: "the session is suspended, generation \(number)"
       case .resumed: "the session goes on\(actor), generation \(number)"
       case .storeDegraded: "the store does not take the newest state, generation \(number)"

@@ -16,6 +16,8 @@ struct MethodHandler: CallHandler {
   let requester: ResilientRequester
   let tips: TipService
   let events: EventHub
+  let logins: LoginCoordinator
+  let revocations: RevocationCoordinator
   let quota: QuotaKeeper
   let access: Access
   let configuration: DaemonConfiguration
@@ -65,8 +67,10 @@ struct MethodHandler: CallHandler {
     case .watch: return try watch(&parameters)
     case .history: return try history(&parameters)
     case .explain: return try explain(&parameters)
-    case .login, .completeLogin, .cancelLogin, .verifyErasure:
-      throw .methodNotImplemented(method.rawValue)
+    case .login: return try login(&parameters, call, caller)
+    case .completeLogin: return try completeLogin(&parameters)
+    case .cancelLogin: return try cancelLogin(&parameters)
+    case .verifyErasure: return try verifyErasure(&parameters)
     }
   }
 

@@ -67,6 +67,15 @@ enum SnapshotMapping {
       encryption: stored.encryption, integrity: stored.integrity)
   }
 
+  static func revocation(_ outcome: RevocationOutcome) -> Revocation {
+    switch outcome {
+    case .queued: .queued
+    case .notQueued: .notQueued
+    case .skipped: .skipped
+    case .unsupported: .unsupported
+    }
+  }
+
   static func number(_ generation: Generation) -> Int { Int(clamping: generation.number) }
 
   static func entry(_ entry: TipEntry) -> Entry {

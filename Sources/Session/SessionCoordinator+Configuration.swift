@@ -30,7 +30,7 @@ extension SessionMachine {
     guard let facts else { return }
     if facts.binding != binding {
       phase = .suspended(reason: Self.difference(between: facts.binding, and: binding))
-    } else if wasElsewhere {
+    } else if wasElsewhere, !isCopied {
       phase = .signedIn
     }
   }

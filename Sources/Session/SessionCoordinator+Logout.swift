@@ -4,8 +4,14 @@ import Secrets
 /// A generation's end that the store has yet to follow.
 struct Destruction {
   let generation: Generation
+  let session: SessionID
   let reason: String
   var failure: StoreError?
+}
+
+/// What became of the revocation of an ended session's tokens.
+package enum RevocationOutcome: Equatable, Sendable {
+  case queued, notQueued, skipped, unsupported
 }
 
 /// What a logout did.
@@ -13,78 +19,147 @@ package struct LogoutReceipt: Equatable, Sendable {
   package var previous: Generation
   package var generation: Generation
   package var hadSession: Bool
+  package var revocation: RevocationOutcome
+}
+
+package enum LogoutError: Error, Equatable, Sendable {
+  case generationMoved(Generation)
+  case notDurable(LogoutNotDurable)
 }
 
 /// The end of a session: logout, and the upstream's own refusal. Both follow the same steps.
 extension SessionCoordinator {
-  /// Ends the session. When it returns, nothing of it is left in memory or on disk, and nothing
-  /// that is still on its way can bring it back (I2). Never waits for the upstream.
+  /// How long a caller of logout waits for the session's key to be destroyed.
+  static var destructionLimit: Duration { .seconds(5) }
+
+  /// Ends the session. When it returns, nothing of it is left in memory or on disk but what waits to
+  /// be revoked, and nothing that is still on its way can bring it back (I2). Never waits for the
+  /// upstream.
   package func logout(
-    ifGeneration expected: Generation? = nil, actorUID: UInt32? = nil
+    revoke: Bool = true, ifGeneration expected: Generation? = nil, actorUID: UInt32? = nil
   ) async throws(LogoutError) -> LogoutReceipt {
     let previous = machine.generation
     if let expected, expected != previous { throw .generationMoved(previous) }
     let hadSession = machine.facts != nil
-    if hadSession { move(reason: "logged out") }
+    let asked = revocation(revoke, hadSession)
+    let old = asked == .queued ? takeRecord() : nil
+    if hadSession { move(reason: "logged out", mayRevokeLate: asked == .queued) }
+    announceCancelledLogins()
     let generation = machine.generation
-    var failure: StoreError?
-    do throws(StoreError) {
-      try await destroy()
-    } catch {
-      failure = error
-      scheduleDestruction(after: .seconds(1))
-    }
+    let outcome = await destroyWithinLimit(revoking: old)
+    if !revoke { try? await outbox?.forgetAll() }
     // The session has ended in memory either way, so its callers are answered either way.
     publish(generation, reason: "logged out", hadSession: hadSession, actorUID: actorUID)
-    if let failure {
-      throw .notDurable(LogoutNotDurable(generation: generation, reason: failure.reason))
+    switch outcome {
+    case .success(let isQueued):
+      if isQueued { announceRevocation() }
+      return LogoutReceipt(
+        previous: previous, generation: generation, hadSession: hadSession,
+        revocation: asked == .queued && !isQueued ? .notQueued : asked)
+    case .failure(let error):
+      throw .notDurable(LogoutNotDurable(generation: generation, reason: error.reason))
     }
-    return LogoutReceipt(previous: previous, generation: generation, hadSession: hadSession)
+  }
+
+  private func revocation(_ revoke: Bool, _ hadSession: Bool) -> RevocationOutcome {
+    guard revoke, hadSession, case .signedIn = machine.phase else { return .skipped }
+    return outbox != nil && machine.policy.canRevoke ? .queued : .unsupported
+  }
+
+  /// The session with its tokens, for the outbox; nil where memory is short: then they are not
+  /// revoked, and the logout goes on.
+  func takeRecord() -> SessionRecord? {
+    guard let facts = machine.facts, let copy = try? pair.copy() else { return nil }
+    return SessionRecord(facts: facts, pair: copy)
   }
 
   /// The token endpoint has refused the session, or it cannot go on.
   func endSession(reason: String, httpStatus: Int?) async {
     guard machine.facts != nil else { return }
-    move(reason: reason)
+    move(reason: reason, mayRevokeLate: false)
     let generation = machine.generation
-    do throws(StoreError) {
-      try await destroy()
-    } catch {
+    if case .failure(let error) = await destroyWithinLimit(revoking: nil) {
       report(SessionEvent(.storeDegraded, generation: generation, detail: error.reason))
-      scheduleDestruction(after: .seconds(1))
     }
     publish(generation, reason: reason, hadSession: true, actorUID: nil, httpStatus: httpStatus)
   }
 
   /// Step (a): in memory, at once. From here on every new call is answered `SignedOut`.
-  private func move(reason: String) {
+  private func move(reason: String, mayRevokeLate: Bool) {
+    guard let session = machine.facts?.id else { return }
     let generation = machine.reserveGeneration()
-    abandonFlight()
+    abandonFlight(mayRevoke: mayRevokeLate)
     machine.signOut(to: generation, reason: reason)
     pair = TokenPair(access: nil, refresh: nil)
     isDurable = true
-    destruction = Destruction(generation: generation, reason: reason)
+    destruction = Destruction(generation: generation, session: session, reason: reason)
     announce(.moved(to: generation, session: nil))
   }
 
-  /// Takes the flight out of its slot. Its exchange may end, but changes nothing any more.
-  func abandonFlight() {
+  /// Takes the flight out of its slot. Its exchange may end, so that what it brings can be revoked;
+  /// where that may not be, it is cut off.
+  func abandonFlight(mayRevoke: Bool) {
     cancelRenewal()
-    if let flight = machine.flight, let task = flightTask { orphans[flight.id] = task }
+    if let flight = machine.flight, let task = flightTask {
+      orphans[flight.id] = task
+      if mayRevoke { revocable.insert(flight.id) } else { task.cancel() }
+    }
     flightTask = nil
   }
 
   /// Steps (b) and (c): the store destroys the key, then tips and rows. A logout that finds an
-  /// earlier one unfinished finishes it.
-  private func destroy() async throws(StoreError) {
-    guard let due = destruction else { return }
+  /// earlier one unfinished finishes it. Returns whether the revocation is queued.
+  private func destroy(
+    revoking old: consuming SessionRecord?
+  ) async throws(StoreError) -> Bool {
+    guard let due = destruction else { return false }
     do throws(StoreError) {
-      try await store.destroy(through: due.generation, reason: due.reason)
+      let isQueued = try await store.destroy(
+        through: due.generation, reason: due.reason, revoking: old)
+      if destruction?.generation == due.generation { destruction = nil }
+      checkStore()
+      return isQueued
     } catch {
       if destruction?.generation == due.generation { destruction?.failure = error }
       throw error
     }
-    if destruction?.generation == due.generation { destruction = nil }
+  }
+
+  /// As `destroy`, but for a store that hangs: past the limit a tombstone says what a restart has to
+  /// obey, and the destruction goes on.
+  private func destroyWithinLimit(
+    revoking old: consuming SessionRecord?
+  ) async -> Result<Bool, StoreError> {
+    guard let due = destruction else { return .success(false) }
+    ending = old
+    let outcome: Result<Bool, StoreError> = await withCheckedContinuation { continuation in
+      let id = nextWaiter
+      nextWaiter += 1
+      let timer = ground.schedule(at: ground.now.advanced(by: Self.destructionLimit)) {
+        self.assumeIsolated { $0.answerDestruction(id, .failure(.busy)) }
+      }
+      destructionWaiters[id] = (timer, continuation)
+      Task { self.answerDestruction(id, await self.destroyTaken()) }
+    }
+    if case .failure = outcome {
+      try? store.leaveTombstone(of: due.session, through: due.generation)
+      scheduleDestruction(after: .seconds(1))
+    }
+    return outcome
+  }
+
+  private func destroyTaken() async -> Result<Bool, StoreError> {
+    do throws(StoreError) {
+      return .success(try await destroy(revoking: ending.take()))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func answerDestruction(_ id: UInt64, _ outcome: Result<Bool, StoreError>) {
+    guard let waiter = destructionWaiters.removeValue(forKey: id) else { return }
+    ground.cancel(waiter.timer)
+    waiter.continuation.resume(returning: outcome)
   }
 
   /// Step (d): those who waited are answered.
@@ -106,7 +181,7 @@ extension SessionCoordinator {
   }
 
   /// Goes on trying to destroy what a logout could not.
-  func scheduleDestruction(after pause: Duration) {
+  private func scheduleDestruction(after pause: Duration) {
     guard !isStopping else { return }
     _ = ground.schedule(at: ground.now.advanced(by: pause)) {
       Task(executorPreference: self.ground) { await self.retryDestruction(pause) }
@@ -116,7 +191,7 @@ extension SessionCoordinator {
   private func retryDestruction(_ pause: Duration) async {
     guard let due = destruction else { return }
     do throws(StoreError) {
-      try await destroy()
+      _ = try await destroy(revoking: nil)
       report(SessionEvent(.storeHealed, generation: due.generation))
     } catch {
       scheduleDestruction(after: min(pause * 2, .seconds(30)))
@@ -127,9 +202,4 @@ extension SessionCoordinator {
   package var undestroyed: String? {
     destruction.map { $0.failure?.reason ?? "the store has not followed the logout yet" }
   }
-}
-
-package enum LogoutError: Error, Equatable, Sendable {
-  case generationMoved(Generation)
-  case notDurable(LogoutNotDurable)
 }

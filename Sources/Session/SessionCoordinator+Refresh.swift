@@ -96,7 +96,12 @@ extension SessionCoordinator {
   }
 
   private func fly(_ flight: RefreshFlight) async {
-    defer { orphans[flight.id] = nil }
+    defer {
+      orphans[flight.id] = nil
+      revocable.remove(flight.id)
+    }
+    // For a pair that comes after its session has ended: it may go to the outbox alone (I2).
+    guard let facts = machine.facts else { return }
     guard machine.isCurrent(flight) else { return }
     let started = ground.wallTime
     let intent = RefreshIntent(
@@ -119,6 +124,11 @@ extension SessionCoordinator {
     do throws(RefreshFailure) {
       let token = try tokenToSend()
       let grant = try await endpoint.refresh(with: token, deadline: deadline)
+      guard machine.isCurrent(flight) else {
+        rejectLate(flight, "a refresh's answer")
+        await revoke(grant, of: facts, flight)
+        return
+      }
       try await land(flight, grant)
     } catch {
       await fail(flight, error, intent: intent, isStoreFault: false)
@@ -144,10 +154,7 @@ extension SessionCoordinator {
   private func land(
     _ flight: RefreshFlight, _ grant: consuming GrantedTokens
   ) async throws(RefreshFailure) {
-    guard machine.isCurrent(flight), var facts = machine.facts else {
-      rejectLate(flight, "a refresh's answer")
-      return
-    }
+    guard var facts = machine.facts else { return }
     let wallTime = ground.wallTime
     let received = ground.now
     let lifetime = grant.lifetime
@@ -191,9 +198,27 @@ extension SessionCoordinator {
     counters.refreshesSucceeded += 1
     isDurable = isStored
     if !isStored { scheduleRewrite(after: .seconds(1)) }
+    checkStore()
     report(SessionEvent(.refreshSucceeded, generation: flight.generation))
     scheduleRenewal()
     release(flight, .success(()))
+  }
+
+  /// Hands what an ended session still got to the outbox, where its logout asked for that.
+  private func revoke(
+    _ grant: consuming GrantedTokens, of facts: SessionFacts, _ flight: RefreshFlight
+  ) async {
+    guard revocable.contains(flight.id), let outbox else { return }
+    let late = TokenPair(access: grant.access, refresh: grant.refresh.take())
+    do throws(StoreError) {
+      try await outbox.add(SessionRecord(facts: facts, pair: late))
+      announceRevocation()
+    } catch {
+      report(
+        SessionEvent(
+          .storeDegraded, generation: flight.generation,
+          detail: "a late token could not be queued for revocation: \(error.reason)"))
+    }
   }
 
   /// A server that sends no refresh token keeps the old one valid (RFC 6749, section 6).
@@ -239,7 +264,11 @@ extension SessionCoordinator {
             ? .storeFailed(reason: failure.reason)
             : .refreshFailed(
               reason: failure.reason, httpStatus: failure.httpStatus, retryAfter: pause)))
-      if !isStoreFault { await record(failure, of: flight, intent: intent) }
+      if isStoreFault {
+        checkStore()
+      } else {
+        await record(failure, of: flight, intent: intent)
+      }
     }
   }
 

@@ -29,6 +29,27 @@ extension SessionCoordinator {
     _ imported: consuming ImportedCredentials, ifGeneration expected: Generation? = nil,
     actorUID: UInt32? = nil
   ) async throws(SessionError) -> SessionSnapshot {
+    try await begin(imported, .imported, ifGeneration: expected, actorUID: actorUID)
+  }
+
+  /// Takes up what a sign-in was granted. `since` is the generation in which it was begun: a sign-in
+  /// that a logout has overtaken is void (I2).
+  package func signIn(
+    _ grant: consuming GrantedTokens, since generation: Generation, actorUID: UInt32?
+  ) async throws(SessionError) -> SessionSnapshot {
+    let lifetime = grant.lifetime
+    let (account, scope) = (grant.account, grant.scope)
+    let granted = ImportedCredentials(
+      access: grant.access, refresh: grant.refresh.take(), lifetime: lifetime, account: account,
+      scope: scope)
+    return try await begin(
+      granted, .signedIn, ifGeneration: generation, actorUID: actorUID)
+  }
+
+  private func begin(
+    _ imported: consuming ImportedCredentials, _ kind: SessionEvent.Kind,
+    ifGeneration expected: Generation?, actorUID: UInt32?
+  ) async throws(SessionError) -> SessionSnapshot {
     if isStopping { throw .stopping }
     if let expected, expected != machine.generation { throw .generationMoved(machine.generation) }
     let hasAccess = imported.access != nil
@@ -39,12 +60,14 @@ extension SessionCoordinator {
     let lifetime = imported.lifetime
     let wallTime = ground.wallTime
     let received = ground.now
+    try await refuseSpent(imported.refresh)
     guard let id = SessionID(bytes: entropy.bytes(16)) else {
       throw .storeFailed(reason: "no random bytes could be had")
     }
     let facts = SessionFacts(
       id: id, generation: machine.reserveGeneration(), binding: endpoint.binding,
-      account: imported.account, accountVerified: false, signedInAt: wallTime,
+      account: imported.account,
+      accountVerified: kind == .signedIn && imported.account != nil, signedInAt: wallTime,
       scope: imported.scope, accessTokenReceivedAt: wallTime,
       accessTokenExpiresAt: lifetime.map { wallTime.advanced(by: $0) })
     let new: TokenPair
@@ -59,8 +82,27 @@ extension SessionCoordinator {
     replace(with: facts, new, lifetime: lifetime, received: received)
     report(
       SessionEvent(
-        .imported, generation: facts.generation, detail: facts.account, actorUID: actorUID))
+        kind, generation: facts.generation, detail: facts.account, actorUID: actorUID))
     return snapshot()
+  }
+
+  /// A token whose replacement was committed would, sent once more, end the session for good.
+  private func refuseSpent(_ token: borrowing Secret?) async throws(SessionError) {
+    let fingerprint: Fingerprint
+    switch token {
+    case .some(let token): fingerprint = store.fingerprint(of: token)
+    case .none: return
+    }
+    let isSpent: Bool
+    do throws(StoreError) {
+      isSpent = try await store.isSpent(fingerprint)
+    } catch {
+      throw .storeFailed(reason: error.reason)
+    }
+    if isSpent {
+      throw .spentToken(
+        reason: "this refresh token was replaced by a newer one here; sign in again for a new one")
+    }
   }
 
   /// Stores a new session; throws where the generation moved meanwhile.
@@ -71,8 +113,11 @@ extension SessionCoordinator {
     pairsBeingStored += 1
     defer { pairsBeingStored -= 1 }
     do throws(StoreError) {
-      try await store.install(
-        SessionRecord(facts: facts, pair: pair), permit: permit(for: facts))
+      let canRevoke = outbox != nil && machine.policy.canRevoke && machine.phase == .signedIn
+      let isQueued = try await store.install(
+        SessionRecord(facts: facts, pair: pair), permit: permit(for: facts),
+        revoking: canRevoke ? takeRecord() : nil)
+      if isQueued { announceRevocation() }
     } catch {
       if case .generationMoved = error { throw .generationMoved(machine.generation) }
       throw .storeFailed(reason: error.reason)
@@ -85,7 +130,7 @@ extension SessionCoordinator {
   private func replace(
     with facts: SessionFacts, _ new: consuming TokenPair, lifetime: Duration?, received: Instant
   ) {
-    abandonFlight()
+    abandonFlight(mayRevoke: outbox != nil && machine.policy.canRevoke)
     let hasAccess = new.access != nil
     let hasRefresh = new.refresh != nil
     machine.signIn(
@@ -114,6 +159,7 @@ extension SessionCoordinator {
         throw StoreError.failed("no locked memory is left for a token; raise the memlock limit")
       }
       try await store.commit(SessionRecord(facts: facts, pair: copy), permit: permit(for: facts))
+      if machine.isCopied { try await store.adoptMachine(permit: permit(for: facts)) }
     } catch {
       throw .storeFailed(reason: error.reason)
     }

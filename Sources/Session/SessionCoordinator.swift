@@ -22,7 +22,7 @@ package struct AccessCredential: ~Copyable, Sendable {
 package actor SessionCoordinator {
   package nonisolated let unownedExecutor: UnownedSerialExecutor
   let ground: any Ground
-  let store: any SessionStore
+  package nonisolated let store: any SessionStore
   let endpoint: any TokenEndpoint
   let entropy: Entropy
   let report: @Sendable (SessionEvent) -> Void
@@ -48,14 +48,30 @@ package actor SessionCoordinator {
   /// Pairs that the store is writing now.
   var pairsBeingStored = 0
 
+  /// The record that a destruction under way hands to the outbox: a secret cannot be captured by a
+  /// task.
+  var ending: SessionRecord?
+  var destructionWaiters:
+    [UInt64: (timer: TimerID, continuation: CheckedContinuation<Result<Bool, StoreError>, Never>)] =
+      [:]
+  /// Abandoned flights whose late pair may go to the outbox.
+  var revocable: Set<UInt64> = []
+  let outbox: (any RevocationOutbox)?
+  var revocationObservers: [@Sendable () -> Void] = []
+  var loginObservers: [@Sendable () -> Void] = []
+  /// What the store said last of itself.
+  package internal(set) var storeHealth = StoreHealth()
+  var healthTimer: TimerID?
+
   package init(
     ground: any Ground, store: any SessionStore, endpoint: any TokenEndpoint,
-    policy: SessionPolicy, entropy: Entropy = .system,
+    outbox: (any RevocationOutbox)? = nil, policy: SessionPolicy, entropy: Entropy = .system,
     report: @escaping @Sendable (SessionEvent) -> Void = { _ in }
   ) {
     self.ground = ground
     self.store = store
     self.endpoint = endpoint
+    self.outbox = outbox
     self.entropy = entropy
     self.report = report
     machine = SessionMachine(policy: policy)
@@ -65,6 +81,24 @@ package actor SessionCoordinator {
   /// Registers who is told of boundaries; before `start`.
   package func observe(_ observer: @escaping @Sendable (Boundary) -> Void) {
     observers.append(observer)
+  }
+
+  /// Registers who is told that the outbox has something new; before `start`.
+  package func observeRevocations(_ observer: @escaping @Sendable () -> Void) {
+    revocationObservers.append(observer)
+  }
+
+  /// Registers who is told that a logout ends a sign-in under way, session or none; before `start`.
+  package func observeLogouts(_ observer: @escaping @Sendable () -> Void) {
+    loginObservers.append(observer)
+  }
+
+  func announceRevocation() {
+    for observer in revocationObservers { observer() }
+  }
+
+  func announceCancelledLogins() {
+    for observer in loginObservers { observer() }
   }
 
   /// Takes up the stored session. Nothing goes upstream here: a refresh that is due is left to the
@@ -82,6 +116,7 @@ package actor SessionCoordinator {
       generation: loaded.generation, facts: facts, hasAccess: pair.access != nil,
       hasRefresh: pair.refresh != nil, binding: endpoint.binding, reason: loaded.reason,
       now: ground.now, wallTime: ground.wallTime)
+    if loaded.isCopied { machine.suspendCopy() }
     machine.restore(
       backoff: loaded.backoff, intent: loaded.intent, now: ground.now, wallTime: ground.wallTime)
     if case .suspended(let reason) = machine.phase {

@@ -6,6 +6,7 @@ package struct SessionEvent: Equatable, Sendable {
   package enum Kind: String, Sendable {
     case signedIn, imported, refreshStarted, refreshSucceeded, refreshFailed, lateResultRejected
     case signedOut, suspended, resumed, storeDegraded, storeHealed
+    case loginPending, loginFailed, revocationDone, revocationFailed
   }
 
   package var kind: Kind

@@ -30,6 +30,16 @@ extension SessionMachine {
       : .suspended(reason: Self.difference(between: facts.binding, and: binding))
   }
 
+  /// The store was copied here, or the machine's id has changed: nothing is sent until a person has
+  /// looked. Two hosts with one refresh token lose the session for both.
+  package mutating func suspendCopy() {
+    guard facts != nil, !policy.continuesOnMove else { return }
+    isCopied = true
+    phase = .suspended(
+      reason: "the session was signed in on another machine; if it was moved here on purpose and "
+        + "nothing uses it there any more: `brewlogctl resume`")
+  }
+
   static func difference(between old: UpstreamBinding, and new: UpstreamBinding) -> String {
     let changes = [
       old.issuer == new.issuer ? nil : "issuer \(new.issuer) instead of \(old.issuer)",
@@ -75,6 +85,7 @@ extension SessionMachine {
   ) {
     generation = facts.generation
     self.facts = facts
+    isCopied = false
     phase = .signedIn
     flight = nil
     backoff = RefreshBackoff()
@@ -88,6 +99,7 @@ extension SessionMachine {
   /// The session ends here, in memory and at once; the store follows.
   package mutating func signOut(to generation: Generation, reason: String) {
     self.generation = generation
+    isCopied = false
     phase = .signedOut(reason: reason)
     facts = nil
     flight = nil
@@ -101,6 +113,7 @@ extension SessionMachine {
 
   package mutating func resume(_ facts: SessionFacts) {
     self.facts = facts
+    isCopied = false
     phase = .signedIn
   }
 

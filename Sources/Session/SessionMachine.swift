@@ -37,6 +37,8 @@ package struct SessionMachine: Sendable {
   package internal(set) var accessExpires: Instant?
   package internal(set) var backoff = RefreshBackoff()
   package internal(set) var brake = RefreshBrake()
+  /// The stored session came from another machine, and nobody has said that it is right.
+  package internal(set) var isCopied = false
   /// Set while an earlier refresh of the present token has an outcome that is not known.
   package internal(set) var unknownOutcomes = 0
   /// The highest number that was given to a generation, published or not.

@@ -9,6 +9,10 @@ package struct SessionPolicy: Sendable {
   /// Whether the upstream refreshes without a refresh token (dialect `simple`). Where it does not,
   /// a session with an access token alone ends at its first rejection or its expiry.
   package var refreshesWithoutToken = false
+  /// Whether a session goes on by itself when the machine's id has changed (`OnMove=continue`).
+  package var continuesOnMove = false
+  /// Whether the upstream takes revocations.
+  package var canRevoke = false
   /// How many refusals in a row that name no known reason end the session.
   package var unclearRefusalsToEnd = 3
 

@@ -11,12 +11,14 @@ import Varlink
 extension MethodHandler {
   func health(_ parameters: inout ParameterReader) throws(VarlinkError) -> Answer {
     try parameters.finish()
-    let (session, undestroyed) = coordinator.assumeIsolated { ($0.snapshot(), $0.undestroyed) }
+    let (session, undestroyed, health) = coordinator.assumeIsolated {
+      ($0.snapshot(), $0.undestroyed, $0.storeHealth)
+    }
     let (held, fault, count) = tips.assumeIsolated {
       ($0.heldToday(), $0.storeFault, $0.cachedTips)
     }
     let away = requester.assumeIsolated { $0.away?.reason }
-    let store = storeCheck(session, undestroyed)
+    let store = storeCheck(session, undestroyed, health)
     let checks = [
       sessionCheck(session), refreshCheck(session), upstreamCheck(away), store,
       tipCheck(held, fault, count),
@@ -58,11 +60,17 @@ extension MethodHandler {
     return Check(name: "upstream", ok: true, detail: "the last requests were answered")
   }
 
-  private func storeCheck(_ session: SessionSnapshot, _ undestroyed: String?) -> Check {
+  private func storeCheck(
+    _ session: SessionSnapshot, _ undestroyed: String?, _ health: StoreHealth
+  ) -> Check {
     if let undestroyed {
       return Check(
         name: "store", ok: false,
         detail: "a logout holds in memory but not yet on disk: \(undestroyed)")
+    }
+    if let words = SessionCoordinator.words(for: health) {
+      // A rescued pair is durable, and a logout whose key is gone holds.
+      return Check(name: "store", ok: health.failure == nil, detail: words)
     }
     if !session.durable {
       return Check(

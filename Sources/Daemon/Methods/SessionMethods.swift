@@ -29,7 +29,8 @@ extension MethodHandler {
             upstreamRequests: requests.upstreamRequests,
             requestsDeduplicated: requests.requestsDeduplicated, retries: requests.retries,
             cacheHits: cache.cacheHits, cacheMisses: cache.cacheMisses),
-          pendingRevocations: 0)))
+          login: logins.assumeIsolated { $0.attempt },
+          pendingRevocations: revocations.assumeIsolated { $0.waiting })))
   }
 
   func inspect(_ parameters: inout ParameterReader) throws(VarlinkError) -> Answer {
@@ -73,12 +74,24 @@ extension MethodHandler {
     return .later {
       do throws(LogoutError) {
         let receipt = try await self.coordinator.logout(
-          ifGeneration: expected, actorUID: caller.peer.uid)
+          revoke: revoke, ifGeneration: expected, actorUID: caller.peer.uid)
         return self.encode(
           LogoutReply(
             previousGeneration: SnapshotMapping.number(receipt.previous),
             generation: SnapshotMapping.number(receipt.generation),
-            revocation: revoke && receipt.hadSession ? .unsupported : .skipped))
+            revocation: SnapshotMapping.revocation(receipt.revocation)))
+      } catch {
+        return .failure(ErrorMapping.map(error))
+      }
+    }
+  }
+
+  func verifyErasure(_ parameters: inout ParameterReader) throws(VarlinkError) -> Answer {
+    try parameters.finish()
+    return .later {
+      do throws(StoreError) {
+        let findings = try await self.coordinator.store.verifyErasure()
+        return self.encode(VerifyErasureReply(clean: findings.isEmpty, findings: findings))
       } catch {
         return .failure(ErrorMapping.map(error))
       }

@@ -1,0 +1,162 @@
+package import Execution
+package import Secrets
+
+/// What an upstream said to the revocation of one token (RFC 7009).
+package enum RevocationResult: Equatable, Sendable {
+  /// It is of no use any more, or never was.
+  case done
+  /// Trying again changes nothing; the text says why.
+  case refused(reason: String)
+  case unavailable(reason: String, retryAfter: Duration?)
+}
+
+/// Where tokens are revoked.
+package protocol TokenRevoker: Sendable {
+  var binding: UpstreamBinding { get }
+  func revoke(_ token: consuming Secret, isRefreshToken: Bool, deadline: Instant) async
+    -> RevocationResult
+}
+
+/// Works the revocation outbox off, in the background and with backoff, for a day at most; no logout
+/// waits for it. It is the only one that sends a token of an old generation (I2), and only where the
+/// token came from (I11).
+package actor RevocationCoordinator {
+  package nonisolated let unownedExecutor: UnownedSerialExecutor
+  private let ground: any Ground
+  private let coordinator: SessionCoordinator
+  private let outbox: any RevocationOutbox
+  private let revoker: any TokenRevoker
+  private let report: @Sendable (SessionEvent) -> Void
+  private var timer: TimerID?
+  private var task: Task<Void, Never>?
+  private var failures = 0
+  private var isStopping = false
+  /// How many tokens' revocations wait, as far as is known without asking the store.
+  package private(set) var waiting = 0
+
+  private static let firstPause = Duration.seconds(1)
+  private static let longestPause = Duration.seconds(300)
+  private static let deadline = Duration.seconds(30)
+
+  package init(
+    ground: any Ground, coordinator: SessionCoordinator, outbox: any RevocationOutbox,
+    revoker: any TokenRevoker, report: @escaping @Sendable (SessionEvent) -> Void
+  ) {
+    self.ground = ground
+    self.coordinator = coordinator
+    self.outbox = outbox
+    self.revoker = revoker
+    self.report = report
+    unownedExecutor = ground.asUnownedSerialExecutor()
+  }
+
+  /// Hears of new entries; before the coordinator starts.
+  package func follow() async {
+    await coordinator.observeRevocations { self.assumeIsolated { $0.wake() } }
+  }
+
+  /// Looks at what an earlier run left.
+  package func start() {
+    wake()
+  }
+
+  package func stop() async {
+    isStopping = true
+    if let timer { ground.cancel(timer) }
+    task?.cancel()
+    await task?.value
+  }
+
+  /// New entries are tried at once, whatever the backoff of the old ones.
+  private func wake() {
+    failures = 0
+    schedule(after: .zero)
+  }
+
+  private func schedule(after pause: Duration) {
+    guard !isStopping else { return }
+    if let timer { ground.cancel(timer) }
+    timer = ground.schedule(at: ground.now.advanced(by: pause)) {
+      self.assumeIsolated { $0.begin() }
+    }
+  }
+
+  private func begin() {
+    timer = nil
+    // A run under way sees what has come meanwhile in its next turn.
+    guard task == nil, !isStopping else { return }
+    task = Task {
+      let pause = await self.workOff()
+      self.task = nil
+      if let pause, self.timer == nil { self.schedule(after: pause) }
+    }
+  }
+
+  /// One turn over the outbox; returns when to try again, nil: nothing is left.
+  private func workOff() async -> Duration? {
+    var wait: Duration?
+    do throws(StoreError) {
+      let pending = try await outbox.pending()
+      waiting = pending.count
+      for entry in pending where !isStopping {
+        // It may go nowhere else; it waits for its day to end, or for the configuration.
+        guard entry.binding == revoker.binding else {
+          wait = max(wait ?? .zero, Self.longestPause)
+          continue
+        }
+        if let pause = try await settle(entry) {
+          wait = max(wait ?? .zero, pause)
+        } else {
+          waiting -= 1
+        }
+      }
+    } catch {
+      wait = Self.longestPause
+    }
+    return wait
+  }
+
+  /// Nil: the entry is gone.
+  private func settle(_ entry: PendingRevocation) async throws(StoreError) -> Duration? {
+    guard var pair = try await outbox.tokens(of: entry.id) else {
+      try await outbox.remove(entry.id)
+      return nil
+    }
+    // The refresh token first: most servers end its access tokens with it (RFC 7009, section 2.1).
+    var result = RevocationResult.done
+    if let token = pair.refresh.take() { result = await revoke(token, isRefreshToken: true) }
+    if result == .done, let token = pair.access.take() {
+      result = await revoke(token, isRefreshToken: false)
+    }
+    let generation = await coordinator.generation
+    switch result {
+    case .done:
+      failures = 0
+      try await outbox.remove(entry.id)
+      report(SessionEvent(.revocationDone, generation: generation))
+      return nil
+    case .refused(let reason):
+      try await outbox.remove(entry.id)
+      report(SessionEvent(.revocationFailed, generation: generation, detail: reason))
+      return nil
+    case .unavailable(let reason, let retryAfter):
+      if entry.tries == 0 {
+        report(
+          SessionEvent(
+            .revocationFailed, generation: generation,
+            detail: "\(reason); it is tried again for a day"))
+      }
+      try await outbox.recordTry(of: entry.id)
+      failures += 1
+      let pause = min(Self.firstPause * (1 << min(failures - 1, 20)), Self.longestPause)
+      return max(pause, retryAfter ?? .zero)
+    }
+  }
+
+  private func revoke(
+    _ token: consuming Secret, isRefreshToken: Bool
+  ) async -> RevocationResult {
+    await revoker.revoke(
+      token, isRefreshToken: isRefreshToken, deadline: ground.now.advanced(by: Self.deadline))
+  }
+}
