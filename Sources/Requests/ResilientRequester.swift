@@ -133,20 +133,25 @@ package actor ResilientRequester {
   ) -> UInt64 {
     nextAttempt += 1
     let id = nextAttempt
-    let task = Task {
-      let outcome = await self.run(endpoint, id: id, generation: generation)
-      if case .success(let answer) = outcome, self.isLive(id),
-        let value = answer.value as? Value
-      {
-        await deliver(
-          Fetched(value: value, generation: generation, session: answer.session, attempt: id))
-      }
-      self.finish(id, outcome)
+    let task = Task(executorPreference: ground) {
+      await self.carryOut(endpoint, id: id, generation: generation, deliver: deliver)
     }
     attempts[id] = Attempt(
       generation: generation, key: key, deadline: deadline, task: task)
     if let key { attemptByKey[key] = id }
     return id
+  }
+
+  private func carryOut<Value: Sendable>(
+    _ endpoint: Endpoint<Value>, id: UInt64, generation: Generation,
+    deliver: @escaping @Sendable (Fetched<Value>) async -> Void
+  ) async {
+    let outcome = await run(endpoint, id: id, generation: generation)
+    if case .success(let answer) = outcome, isLive(id), let value = answer.value as? Value {
+      await deliver(
+        Fetched(value: value, generation: generation, session: answer.session, attempt: id))
+    }
+    finish(id, outcome)
   }
 
   private func isLive(_ id: UInt64) -> Bool {

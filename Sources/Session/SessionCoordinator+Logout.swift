@@ -139,7 +139,9 @@ extension SessionCoordinator {
         self.assumeIsolated { $0.answerDestruction(id, .failure(.busy)) }
       }
       destructionWaiters[id] = (timer, continuation)
-      Task { self.answerDestruction(id, await self.destroyTaken()) }
+      Task(executorPreference: ground) {
+        await self.answerDestruction(id, self.destroyTaken())
+      }
     }
     if case .failure = outcome {
       try? store.leaveTombstone(of: due.session, through: due.generation)

@@ -89,17 +89,17 @@ extension SessionCoordinator {
       SessionEvent(
         .refreshStarted, generation: flight.generation, detail: flight.cause.rawValue))
     let before = orphans.values.map(\.self)
-    flightTask = Task {
-      for task in before { await task.value }
-      await self.fly(flight)
-    }
+    // With a preference: a task without one leaves the ground for the global pool whenever one of
+    // its continuations is resumed.
+    flightTask = Task(executorPreference: ground) { await self.fly(flight, after: before) }
   }
 
-  private func fly(_ flight: RefreshFlight) async {
+  private func fly(_ flight: RefreshFlight, after before: [Task<Void, Never>]) async {
     defer {
       orphans[flight.id] = nil
       revocable.remove(flight.id)
     }
+    for task in before { await task.value }
     // For a pair that comes after its session has ended: it may go to the outbox alone (I2).
     guard let facts = machine.facts else { return }
     guard machine.isCurrent(flight) else { return }

@@ -198,7 +198,7 @@ package actor TipService {
   /// Asks for a tip that was served past its lifetime; at most once at a time, since equal requests
   /// share an attempt.
   private func revalidateBehind(_ key: TipKey) {
-    Task {
+    Task(executorPreference: ground) {
       _ = try? await self.fetch(
         key, TipDemand(maxAge: .zero, wait: .seconds(30), admit: { nil }))
     }
@@ -271,7 +271,7 @@ package actor TipService {
       scheduleAhead()
     }
     // The answer does not wait for the disk: a tip that is not stored is fetched again.
-    Task { await self.put(tip) }
+    Task(executorPreference: ground) { await self.put(tip) }
   }
 
   private func put(_ tip: CachedTip) async {
