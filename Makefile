@@ -20,7 +20,7 @@ TEST_ENVIRONMENT := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 .PHONY: help deps build test demo format lint clean
 
 help: ## lists the targets
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 deps: ## installs the missing Debian packages
 	@missing=(); \
@@ -57,3 +57,7 @@ lint: ## looks for what is not in form
 
 clean: ## removes what was built
 	rm -rf .build
+
+.PHONY: oauth-test
+oauth-test: build ## signs in, refreshes and revokes at a real authorization server (from PyPI)
+	@Tests/OAuth/run.sh "$$($(SWIFT) build --show-bin-path)"

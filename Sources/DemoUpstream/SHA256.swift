@@ -26,7 +26,8 @@ enum SHA256 {
     for block in stride(from: 0, to: padded.count, by: 64) {
       compress(padded[block..<block + 64], &state)
     }
-    return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
+    return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) }
+    }
   }
 
   private static func compress(_ block: ArraySlice<UInt8>, _ state: inout [UInt32]) {

@@ -48,6 +48,7 @@ package actor ResilientRequester {
   var probe: (@Sendable () async -> Void)?
 
   private var attempts: [UInt64: Attempt] = [:]
+  private var joiners: [UInt64: Joiners] = [:]
   private var attemptByKey: [RequestKey: UInt64] = [:]
   private var nextAttempt: UInt64 = 0
   private var nextWaiter: UInt64 = 0
@@ -116,6 +117,7 @@ package actor ResilientRequester {
       id = begin(
         endpoint, generation: generation, key: key, deadline: deadline, deliver: deliver)
     }
+    joiners[id, default: Joiners()].count += 1
     let outcome = await wait(for: id, by: deadline)
     let answer = try outcome.get()
     // Between the attempt's end and this step the session may have ended (I2, I6).
@@ -285,9 +287,14 @@ extension ResilientRequester {
     nextWaiter += 1
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
+        let early = takeEarlyOutcome(of: attempt)
         // The handler may have run before there was an entry to take out.
-        if Task.isCancelled || attempts[attempt] == nil {
+        if Task.isCancelled {
           continuation.resume(returning: .failure(RequestError.cancelled))
+          return
+        }
+        if let early {
+          continuation.resume(returning: early)
           return
         }
         let timer = ground.schedule(at: deadline) {
@@ -298,6 +305,14 @@ extension ResilientRequester {
     } onCancel: {
       Task(executorPreference: ground) { await self.leave(attempt, id, .cancelled) }
     }
+  }
+
+  /// The joiner waits from here on, unless the attempt has ended already.
+  private func takeEarlyOutcome(of attempt: UInt64) -> Result<Answer, RequestError>? {
+    guard var entry = joiners[attempt] else { return nil }
+    entry.count -= 1
+    joiners[attempt] = entry.count > 0 ? entry : nil
+    return entry.outcome
   }
 
   private func leave(_ attempt: UInt64, _ id: UInt64, _ reason: RequestError) {
@@ -314,6 +329,7 @@ extension ResilientRequester {
 
   private func answer(_ id: UInt64, _ outcome: Result<Answer, RequestError>) {
     guard let attempt = attempts.removeValue(forKey: id) else { return }
+    joiners[id]?.outcome = outcome
     if let key = attempt.key, attemptByKey[key] == id { attemptByKey[key] = nil }
     for (_, waiter) in attempt.waiters.sorted(by: { $0.key < $1.key }) {
       ground.cancel(waiter.timer)

@@ -168,7 +168,8 @@ struct AuthorizationTests {
   }
 
   @Test(arguments: [
-    ("code_challenge_method", "plain", "invalid_request"), ("code_challenge", "x", "invalid_request"),
+    ("code_challenge_method", "plain", "invalid_request"),
+    ("code_challenge", "x", "invalid_request"),
     ("response_type", "token", "unsupported_response_type"),
   ])
   func `what is wrong is told by the redirect`(name: String, value: String, expected: String) {

@@ -314,6 +314,10 @@ class Revocation(Case):
             time.sleep(0.1)
         counts = server.behind("counts")
         self.assertEqual((counts["live"], counts["access"]), (0, 0))
+        for _ in range(100):
+            if daemon.call("Session.Status")["pendingRevocations"] == 0:
+                break
+            time.sleep(0.1)
         self.assertEqual(daemon.call("Session.Status")["pendingRevocations"], 0)
 
     def test_a_logout_that_revokes_nothing_leaves_the_tokens(self):

@@ -1,7 +1,9 @@
 """The processes of a case: the authorization server, a way to it that loses answers, and brewlogd."""
 
+import atexit
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -24,8 +26,13 @@ def free_port():
 class Server:
     """django-oauth-toolkit in a process of its own."""
 
+    # The tables as the first server has made them; the others begin with a copy.
+    tables = None
+
     def __init__(self, *options):
         self.directory = tempfile.mkdtemp(prefix="oauth-server-")
+        if Server.tables:
+            shutil.copy(Server.tables, self.database)
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.log = open(os.path.join(self.directory, "log"), "w+")
@@ -36,6 +43,10 @@ class Server:
         if not self.process.stdout.readline():
             self.log.seek(0)
             raise AssertionError("the server did not come up: " + self.log.read()[-2000:])
+        if not Server.tables:
+            Server.tables = os.path.join(tempfile.mkdtemp(prefix="oauth-tables-"), "server.sqlite3")
+            shutil.copy(self.database, Server.tables)
+            atexit.register(shutil.rmtree, os.path.dirname(Server.tables))
 
     @property
     def database(self):
@@ -52,6 +63,7 @@ class Server:
         self.process.wait(10)
         self.process.stdout.close()
         self.log.close()
+        shutil.rmtree(self.directory)
 
 
 class LossyWay:
@@ -119,7 +131,11 @@ class Connection:
     def __init__(self, path, timeout=60):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(timeout)
-        self.socket.connect(path)
+        try:
+            self.socket.connect(path)
+        except OSError:
+            self.socket.close()
+            raise
         self.rest = b""
 
     def send(self, method, parameters=None, more=False):
@@ -215,3 +231,4 @@ class Daemon:
     def close(self):
         self.stop(signal.SIGKILL)
         self.log.close()
+        shutil.rmtree(self.directory)

@@ -53,9 +53,9 @@ struct RateScenarioTests {
   @Test func `B59: all who were told to wait are served after it`() throws {
     let bench = try VirtualBench()
     try bench.signIn()
-    bench.api.answerTips(
-      .status(503, [HTTPField("Retry-After", "5")]), .status(503, [HTTPField("Retry-After", "5")]),
-      .later(.milliseconds(100), .normal))
+    let busy = VirtualAPI.Reply.later(
+      .milliseconds(50), .status(503, [HTTPField("Retry-After", "5")]))
+    bench.api.answerTips(busy, busy, .later(.milliseconds(100), .normal))
     let tips = bench.tips
     let calls = ["a", "b"].map { id in
       bench.begin { try await tips.fetch(.item(id), TipDemand(wait: .seconds(20))) }
@@ -94,7 +94,8 @@ struct RateScenarioTests {
     #expect(try bench.tip().value().source == .network)
   }
 
-  @Test func `B63: the number of refreshes follows the backoff, not the number of clients`() throws {
+  @Test func `B63: the number of refreshes follows the backoff, not the number of clients`() throws
+  {
     let bench = try VirtualBench.expired()
     bench.api.answerRefreshes(.later(.milliseconds(50), .status(503)))
     for _ in 0..<100 {

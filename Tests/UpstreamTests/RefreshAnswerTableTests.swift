@@ -58,7 +58,9 @@ struct RefreshAnswerTableTests {
         "\(status) invalid_grant with a challenge",
         .respond(
           status: status,
-          headers: [("WWW-Authenticate", "Bearer error=\"invalid_grant\""), ("Content-Type", "x/y")],
+          headers: [
+            ("WWW-Authenticate", "Bearer error=\"invalid_grant\""), ("Content-Type", "x/y"),
+          ],
           body: #"{"error":"invalid_grant"}"#), .over),
       Row("\(status) invalid_client", error("invalid_client", status), .configuration),
       Row("\(status) unauthorized_client", error("unauthorized_client", status), .configuration),
@@ -75,15 +77,18 @@ struct RefreshAnswerTableTests {
         "\(status) a sentence as the code",
         error("failed to refresh token: invalid_grant", status), .unclear),
       Row("\(status) without a code", .json("{}", status: status), .unclear),
-      Row("\(status) with an object as the code", .json(#"{"error":{}}"#, status: status), .unclear),
+      Row(
+        "\(status) with an object as the code", .json(#"{"error":{}}"#, status: status), .unclear),
       Row("\(status) empty", .respond(status: status), .unclear),
       Row(
         "\(status) a page",
         .respond(status: status, headers: [("Content-Type", "text/html")], body: "<html>"), .stays),
-      Row("\(status) JSON that is cut", .json(#"{"error":"invalid_grant""#, status: status), .stays),
+      Row(
+        "\(status) JSON that is cut", .json(#"{"error":"invalid_grant""#, status: status), .stays),
       Row(
         "\(status) nested too deeply",
-        .json(#"{"error":"invalid_grant","x":"# + String(repeating: "[", count: 60_000),
+        .json(
+          #"{"error":"invalid_grant","x":"# + String(repeating: "[", count: 60_000),
           status: status), .stays),
       Row(
         "\(status) too large",
@@ -114,8 +119,12 @@ struct RefreshAnswerTableTests {
       Row("415", .respond(status: 415), .configuration),
       Row("422", .respond(status: 422), .configuration),
       Row("429", .respond(status: 429), .stays),
-      Row("429 with a wait", .respond(status: 429, headers: [("Retry-After", "120")]), .stays, wait: 120),
-      Row("503 with a wait", .respond(status: 503, headers: [("Retry-After", "30")]), .stays, wait: 30),
+      Row(
+        "429 with a wait", .respond(status: 429, headers: [("Retry-After", "120")]), .stays,
+        wait: 120),
+      Row(
+        "503 with a wait", .respond(status: 503, headers: [("Retry-After", "30")]), .stays, wait: 30
+      ),
     ]
     + [408, 500, 502, 503, 504, 599].map {
       Row("\($0)", .respond(status: $0, body: "<html>busy</html>"), .stays)
@@ -124,7 +133,8 @@ struct RefreshAnswerTableTests {
   private static let odd: [Row] = [
     // B67, B68, B72: an odd lifetime never costs the pair.
     Row("no lifetime", .json(granted()), .granted),
-    Row("a lifetime as text", .json(granted(#","expires_in":"3600","expiresIn":"3600""#)), .granted),
+    Row(
+      "a lifetime as text", .json(granted(#","expires_in":"3600","expiresIn":"3600""#)), .granted),
     Row("a lifetime of zero", .json(granted(#","expires_in":0,"expiresIn":0"#)), .granted),
     Row("a negative one", .json(granted(#","expires_in":-1,"expiresIn":-1"#)), .granted),
     Row("an endless one", .json(granted(#","expires_in":1e300,"expiresIn":1e300"#)), .granted),
@@ -274,7 +284,8 @@ struct RefreshAnswerTableTests {
   func `a token's type is written as the RFC has it`(type: String) async throws {
     let bench = try await ServiceBench()
     bench.upstream.expireAccessTokens()
-    bench.upstream.script(.get, "/tips/today", [.normal, .json(#"{"id":1,"title":"t","body":"b"}"#)])
+    bench.upstream.script(
+      .get, "/tips/today", [.normal, .json(#"{"id":1,"title":"t","body":"b"}"#)])
     bench.upstream.script(
       .post, "/token", [.json(#"{"access_token":"dummy-access-1","token_type":"\#(type)"}"#)])
     #expect(try await bench.tip().get().source == .network)

@@ -141,35 +141,36 @@ struct TipAnswerTests {
       requests: 2),
   ]
 
-  private static let refusals: [Row] = [
-    Row("401, then good", steps: [expired, body(good)], .tip, requests: 2, refreshes: 1),
-    Row(
-      "401 without a challenge, then good", steps: [.respond(status: 401), body(good)], .tip,
-      requests: 2, refreshes: 1),
-    Row("401 twice", expired, .refused(401), requests: 2, refreshes: 1),
-    Row(
-      "401 for want of a scope", challenge(#"Bearer error="insufficient_scope""#), .refused(401)),
-    Row(
-      "the same behind other challenges",
-      challenge(#"Basic realm="a, b", Digest realm="c", Bearer error="insufficient_scope""#),
-      .refused(401)),
-    Row(
-      "the same in a field of its own",
-      challenge("Negotiate", #"Bearer error="insufficient_scope", scope="tips""#), .refused(401)),
-    Row(
-      "words that only look like it",
-      steps: [challenge(#"Basic realm="error=insufficient_scope", Bearer"#), body(good)], .tip,
-      requests: 2, refreshes: 1),
-    // B53
-    Row(
-      "403 for want of a scope",
-      challenge(#"Bearer error="insufficient_scope""#, status: 403), .refused(403)),
-    Row("403", .respond(status: 403), .refused(403)),
-    Row("400", .json(#"{"error":"bad"}"#, status: 400), .refused(400)),
-    Row("404", .respond(status: 404), .notFound),
-    Row("410", .respond(status: 410), .notFound),
-    Row("404 with a page", .respond(status: 404, body: "<html>"), .notFound),
-  ]
+  private static let refusals: [Row] =
+    [
+      Row("401, then good", steps: [expired, body(good)], .tip, requests: 2, refreshes: 1),
+      Row(
+        "401 without a challenge, then good", steps: [.respond(status: 401), body(good)], .tip,
+        requests: 2, refreshes: 1),
+      Row("401 twice", expired, .refused(401), requests: 2, refreshes: 1),
+      Row(
+        "401 for want of a scope", challenge(#"Bearer error="insufficient_scope""#), .refused(401)),
+      Row(
+        "the same behind other challenges",
+        challenge(#"Basic realm="a, b", Digest realm="c", Bearer error="insufficient_scope""#),
+        .refused(401)),
+      Row(
+        "the same in a field of its own",
+        challenge("Negotiate", #"Bearer error="insufficient_scope", scope="tips""#), .refused(401)),
+      Row(
+        "words that only look like it",
+        steps: [challenge(#"Basic realm="error=insufficient_scope", Bearer"#), body(good)], .tip,
+        requests: 2, refreshes: 1),
+      // B53
+      Row(
+        "403 for want of a scope",
+        challenge(#"Bearer error="insufficient_scope""#, status: 403), .refused(403)),
+      Row("403", .respond(status: 403), .refused(403)),
+      Row("400", .json(#"{"error":"bad"}"#, status: 400), .refused(400)),
+      Row("404", .respond(status: 404), .notFound),
+      Row("410", .respond(status: 410), .notFound),
+      Row("404 with a page", .respond(status: 404, body: "<html>"), .notFound),
+    ]
     + [402, 405, 406, 409, 411, 415, 418, 422, 423, 428, 431, 451].map {
       Row("\($0)", .respond(status: $0), .refused($0))
     }
@@ -178,27 +179,31 @@ struct TipAnswerTests {
     .respond(status: status, headers: [("Retry-After", value)])
   }
 
-  private static let waits: [Row] = [
-    Row("429", .respond(status: 429), .unavailable(429, nil)),
-    // B59, B60
-    Row("429 with seconds", wait(429, "7"), .unavailable(429, 7)),
-    Row("429 with a past date", wait(429, "Sun, 06 Nov 1994 08:49:37 GMT"), .unavailable(429, 0)),
-    Row(
-      "429 with a date by the server's own clock",
-      .respond(
-        status: 429,
-        headers: [
-          ("Retry-After", "Sun, 06 Nov 1994 08:50:07 GMT"), ("Date", "Sunday, 06-Nov-94 08:49:37 GMT"),
-        ]), .unavailable(429, 30)),
-    Row("429 with a negative wait", wait(429, "-5"), .unavailable(429, nil)),
-    Row("429 with a fraction", wait(429, "1.5"), .unavailable(429, nil)),
-    Row("429 with words", wait(429, "soon"), .unavailable(429, nil)),
-    Row("429 with an endless wait", wait(429, "99999999999999999999"), .unavailable(429, 1_000_000_000)),
-    Row("503 with a wait beyond the caller's", wait(503, "60"), .unavailable(503, 60)),
-    Row(
-      "500 with a wait, which only a 503 may ask for", wait(500, "60"), .unavailable(500, nil),
-      requests: 3),
-  ]
+  private static let waits: [Row] =
+    [
+      Row("429", .respond(status: 429), .unavailable(429, nil)),
+      // B59, B60
+      Row("429 with seconds", wait(429, "7"), .unavailable(429, 7)),
+      Row("429 with a past date", wait(429, "Sun, 06 Nov 1994 08:49:37 GMT"), .unavailable(429, 0)),
+      Row(
+        "429 with a date by the server's own clock",
+        .respond(
+          status: 429,
+          headers: [
+            ("Retry-After", "Sun, 06 Nov 1994 08:50:07 GMT"),
+            ("Date", "Sunday, 06-Nov-94 08:49:37 GMT"),
+          ]), .unavailable(429, 30)),
+      Row("429 with a negative wait", wait(429, "-5"), .unavailable(429, nil)),
+      Row("429 with a fraction", wait(429, "1.5"), .unavailable(429, nil)),
+      Row("429 with words", wait(429, "soon"), .unavailable(429, nil)),
+      Row(
+        "429 with an endless wait", wait(429, "99999999999999999999"),
+        .unavailable(429, 1_000_000_000)),
+      Row("503 with a wait beyond the caller's", wait(503, "60"), .unavailable(503, 60)),
+      Row(
+        "500 with a wait, which only a 503 may ask for", wait(500, "60"), .unavailable(500, nil),
+        requests: 3),
+    ]
     + [408, 500, 501, 502, 503, 504, 507, 511, 599].map {
       Row("\($0), three times", .respond(status: $0), .unavailable($0, nil), requests: 3)
     } + [

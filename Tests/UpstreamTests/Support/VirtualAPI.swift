@@ -117,7 +117,8 @@ final class VirtualAPI: Transport {
       }
     let sent = Sent(
       at: ground.now, path: String(request.url.dropFirst(Self.base.count)), token: token,
-      fields: request.fields, form: query("form?" + String(decoding: request.body ?? [], as: UTF8.self))
+      fields: request.fields,
+      form: query("form?" + String(decoding: request.body ?? [], as: UTF8.self))
     )
     let script = state.withLock { state in
       state.sent.append(sent)
