@@ -80,21 +80,21 @@ actor EventHub {
   private func write() {
     guard !isWriting else { return }
     isWriting = true
-    Task {
-      while !self.unwritten.isEmpty {
-        let batch = self.unwritten
-        do throws(StoreError) {
-          try await self.journal.append(batch)
-          self.unwritten.removeFirst(min(batch.count, self.unwritten.count))
-        } catch {
-          if self.unwritten.count > Self.held {
-            self.unwritten.removeFirst(self.unwritten.count - Self.held)
-          }
-          break
-        }
+    Task(executorPreference: ground) { await self.writeAll() }
+  }
+
+  private func writeAll() async {
+    while !unwritten.isEmpty {
+      let batch = unwritten
+      do throws(StoreError) {
+        try await journal.append(batch)
+        unwritten.removeFirst(min(batch.count, unwritten.count))
+      } catch {
+        if unwritten.count > Self.held { unwritten.removeFirst(unwritten.count - Self.held) }
+        break
       }
-      self.isWriting = false
     }
+    isWriting = false
   }
 
   /// The newest of what is held, newest first.

@@ -28,6 +28,9 @@ enum Listening {
         "[Socket] Group=: there is no group \(group); the socket keeps the daemon's own")
       return
     }
+    // Under the unit there is no chown(2), and no need of one: the group is the daemon's own.
+    var status = stat()
+    if lstat(socket.path, &status) == 0, status.st_gid == gid { return }
     if lchown(socket.path, UInt32.max, gid) != 0 {
       log(
         .warning, "\(socket.path) cannot be given to the group \(group); run as root or join it")

@@ -68,12 +68,15 @@ package struct RefreshBrake: Equatable, Sendable {
   package mutating func pause(
     at now: Instant, tokenAge: Duration, policy: SessionPolicy
   ) -> Duration? {
+    var sincePause: Duration?
     if let until = pausedUntil {
       if now < until { return now.duration(to: until) }
-      pausedUntil = nil
+      sincePause = until.duration(to: now)
     }
+    // A token that has served for so long is no loop's. One that only sat a pause out is as old, and
+    // says nothing: the next pause is still the longer one.
     guard tokenAge < policy.brakeWindow else {
-      self = RefreshBrake()
+      if sincePause ?? tokenAge >= policy.brakeWindow { self = RefreshBrake() }
       return nil
     }
     recent.removeAll { $0.duration(to: now) >= policy.brakeWindow }

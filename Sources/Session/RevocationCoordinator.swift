@@ -85,11 +85,13 @@ package actor RevocationCoordinator {
     timer = nil
     // A run under way sees what has come meanwhile in its next turn.
     guard task == nil, !isStopping else { return }
-    task = Task {
-      let pause = await self.workOff()
-      self.task = nil
-      if let pause, self.timer == nil { self.schedule(after: pause) }
-    }
+    task = Task(executorPreference: ground) { await self.takeTurn() }
+  }
+
+  private func takeTurn() async {
+    let pause = await workOff()
+    task = nil
+    if let pause, timer == nil { schedule(after: pause) }
   }
 
   /// One turn over the outbox; returns when to try again, nil: nothing is left.

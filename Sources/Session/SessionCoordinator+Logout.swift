@@ -14,6 +14,12 @@ package enum RevocationOutcome: Equatable, Sendable {
   case queued, notQueued, skipped, unsupported
 }
 
+/// A logout that waits for the store.
+struct DestructionWaiter {
+  let timer: TimerID
+  let continuation: CheckedContinuation<Result<Bool, StoreError>, Never>
+}
+
 /// What a logout did.
 package struct LogoutReceipt: Equatable, Sendable {
   package var previous: Generation
@@ -29,9 +35,6 @@ package enum LogoutError: Error, Equatable, Sendable {
 
 /// The end of a session: logout, and the upstream's own refusal. Both follow the same steps.
 extension SessionCoordinator {
-  /// How long a caller of logout waits for the session's key to be destroyed.
-  static var destructionLimit: Duration { .seconds(5) }
-
   /// Ends the session. When it returns, nothing of it is left in memory or on disk but what waits to
   /// be revoked, and nothing that is still on its way can bring it back (I2). Never waits for the
   /// upstream.
@@ -46,7 +49,7 @@ extension SessionCoordinator {
     if hadSession { move(reason: "logged out", mayRevokeLate: asked == .queued) }
     announceCancelledLogins()
     let generation = machine.generation
-    let outcome = await destroyWithinLimit(revoking: old)
+    let outcome = await destroyInTime(revoking: old)
     if !revoke { try? await outbox?.forgetAll() }
     // The session has ended in memory either way, so its callers are answered either way.
     publish(generation, reason: "logged out", hadSession: hadSession, actorUID: actorUID)
@@ -78,7 +81,7 @@ extension SessionCoordinator {
     guard machine.facts != nil else { return }
     move(reason: reason, mayRevokeLate: false)
     let generation = machine.generation
-    if case .failure(let error) = await destroyWithinLimit(revoking: nil) {
+    if case .failure(let error) = await destroyInTime(revoking: nil) {
       report(SessionEvent(.storeDegraded, generation: generation, detail: error.reason))
     }
     publish(generation, reason: reason, hadSession: true, actorUID: nil, httpStatus: httpStatus)
@@ -107,41 +110,24 @@ extension SessionCoordinator {
     flightTask = nil
   }
 
-  /// Steps (b) and (c): the store destroys the key, then tips and rows. A logout that finds an
-  /// earlier one unfinished finishes it. Returns whether the revocation is queued.
-  private func destroy(
-    revoking old: consuming SessionRecord?
-  ) async throws(StoreError) -> Bool {
-    guard let due = destruction else { return false }
-    do throws(StoreError) {
-      let isQueued = try await store.destroy(
-        through: due.generation, reason: due.reason, revoking: old)
-      if destruction?.generation == due.generation { destruction = nil }
-      checkStore()
-      return isQueued
-    } catch {
-      if destruction?.generation == due.generation { destruction?.failure = error }
-      throw error
-    }
-  }
-
-  /// As `destroy`, but for a store that hangs: past the limit a tombstone says what a restart has to
-  /// obey, and the destruction goes on.
-  private func destroyWithinLimit(
+  /// Steps (b) and (c), for as long as a logout waits for them; they go on after that. Past it a
+  /// tombstone says what a restart has to obey.
+  private func destroyInTime(
     revoking old: consuming SessionRecord?
   ) async -> Result<Bool, StoreError> {
     guard let due = destruction else { return .success(false) }
     ending = old
+    let id = nextWaiter
+    nextWaiter += 1
     let outcome: Result<Bool, StoreError> = await withCheckedContinuation { continuation in
-      let id = nextWaiter
-      nextWaiter += 1
-      let timer = ground.schedule(at: ground.now.advanced(by: Self.destructionLimit)) {
-        self.assumeIsolated { $0.answerDestruction(id, .failure(.busy)) }
+      let patience = machine.policy.logoutPatience
+      let timer = ground.schedule(at: ground.now.advanced(by: patience)) {
+        let seconds = patience.secondsRoundedUp
+        let late = StoreError.failed("the store has not ended the session within \(seconds) s")
+        self.assumeIsolated { $0.destructionEnded(for: id, .failure(late)) }
       }
-      destructionWaiters[id] = (timer, continuation)
-      Task(executorPreference: ground) {
-        await self.answerDestruction(id, self.destroyTaken())
-      }
+      destructionWaiters[id] = DestructionWaiter(timer: timer, continuation: continuation)
+      Task(executorPreference: ground) { await self.destroy(for: id) }
     }
     if case .failure = outcome {
       try? store.leaveTombstone(of: due.session, through: due.generation)
@@ -150,18 +136,36 @@ extension SessionCoordinator {
     return outcome
   }
 
-  private func destroyTaken() async -> Result<Bool, StoreError> {
+  private func destroy(for id: UInt64) async {
+    let outcome: Result<Bool, StoreError>
     do throws(StoreError) {
-      return .success(try await destroy(revoking: ending.take()))
+      outcome = .success(try await finishDestruction())
     } catch {
-      return .failure(error)
+      outcome = .failure(error)
     }
+    destructionEnded(for: id, outcome)
   }
 
-  private func answerDestruction(_ id: UInt64, _ outcome: Result<Bool, StoreError>) {
+  private func destructionEnded(for id: UInt64, _ outcome: Result<Bool, StoreError>) {
     guard let waiter = destructionWaiters.removeValue(forKey: id) else { return }
     ground.cancel(waiter.timer)
     waiter.continuation.resume(returning: outcome)
+  }
+
+  /// The store destroys the key, then tips and rows. A logout that finds an earlier one unfinished
+  /// finishes it. Returns whether the ended session's revocation is queued.
+  func finishDestruction() async throws(StoreError) -> Bool {
+    guard let due = destruction else { return false }
+    do throws(StoreError) {
+      let isQueued = try await store.destroy(
+        through: due.generation, reason: due.reason, revoking: ending.take())
+      if destruction?.generation == due.generation { destruction = nil }
+      checkStore()
+      return isQueued
+    } catch {
+      if destruction?.generation == due.generation { destruction?.failure = error }
+      throw error
+    }
   }
 
   /// Step (d): those who waited are answered.
@@ -183,17 +187,18 @@ extension SessionCoordinator {
   }
 
   /// Goes on trying to destroy what a logout could not.
-  private func scheduleDestruction(after pause: Duration) {
-    guard !isStopping else { return }
-    _ = ground.schedule(at: ground.now.advanced(by: pause)) {
+  func scheduleDestruction(after pause: Duration) {
+    guard !isStopping, destructionTimer == nil else { return }
+    destructionTimer = ground.schedule(at: ground.now.advanced(by: pause)) {
       Task(executorPreference: self.ground) { await self.retryDestruction(pause) }
     }
   }
 
   private func retryDestruction(_ pause: Duration) async {
+    destructionTimer = nil
     guard let due = destruction else { return }
     do throws(StoreError) {
-      _ = try await destroy(revoking: nil)
+      _ = try await finishDestruction()
       report(SessionEvent(.storeHealed, generation: due.generation))
     } catch {
       scheduleDestruction(after: min(pause * 2, .seconds(30)))

@@ -30,7 +30,8 @@ extension SessionCoordinator {
   package func refresh(by deadline: Instant) async throws(SessionError) -> SessionSnapshot {
     let generation = machine.generation
     _ = try await satisfy(.refresh, by: deadline)
-    try check(generation)
+    // What was begun before a stop is answered as it ended.
+    if generation != machine.generation { throw machine.signedOutError }
     return snapshot()
   }
 
@@ -104,14 +105,21 @@ extension SessionCoordinator {
     // For a pair that comes after its session has ended: it may go to the outbox alone (I2).
     guard let facts = machine.facts else { return }
     guard machine.isCurrent(flight) else { return }
-    let started = ground.wallTime
-    let intent = RefreshIntent(
-      token: fingerprintToSend, startedAt: started, tries: machine.unknownOutcomes + 1)
+    let intent: RefreshIntent
     do throws(StoreError) {
-      // I5: a token that could not be replaced on disk is not spent.
+      // I5: a token that could not be replaced on disk is not spent, and one that is not on disk
+      // itself gets there first.
+      if !isDurable { try await storePair() }
+      guard machine.isCurrent(flight) else { return }
+      intent = RefreshIntent(
+        token: fingerprintToSend, startedAt: ground.wallTime, tries: machine.unknownOutcomes + 1)
       try await store.recordIntent(intent, permit: permit(for: flight))
     } catch {
-      await fail(flight, storeFailure(error), intent: nil, isStoreFault: true)
+      if case .generationMoved = error {
+        await lose(flight, "a refresh's intent, by the store")
+      } else {
+        await fail(flight, storeFailure(error), intent: nil, isStoreFault: true)
+      }
       return
     }
     guard machine.isCurrent(flight) else { return }
@@ -178,11 +186,7 @@ extension SessionCoordinator {
     } catch {
       isStored = false
       if case .generationMoved = error {
-        rejectLate(flight, "a refresh's pair, by the store")
-        // Only a move that this coordinator has made leads here; its own step answers the waiters.
-        if machine.isCurrent(flight) {
-          await endSession(reason: "the store holds another session", httpStatus: nil)
-        }
+        await lose(flight, "a refresh's pair, by the store")
         return
       }
       report(SessionEvent(.storeDegraded, generation: flight.generation, detail: error.reason))
@@ -278,18 +282,26 @@ extension SessionCoordinator {
   private func record(
     _ failure: RefreshFailure, of flight: RefreshFlight, intent: RefreshIntent?
   ) async {
+    // An exchange that was aborted may have been carried out: its intent stays.
+    guard machine.generation == flight.generation, failure.kind != .cancelled else { return }
+    let until = machine.backoff.notBefore ?? ground.now
     // A fault of the configuration is tried again at the next start: that may have mended it.
-    guard let notBefore = machine.backoff.notBefore, notBefore != .distantFuture,
-      machine.generation == flight.generation
-    else { return }
+    let pause = until == .distantFuture ? .zero : ground.now.duration(to: until)
     let kept = BackoffRecord(
-      failures: machine.backoff.failures,
-      notBefore: ground.wallTime.advanced(by: ground.now.duration(to: notBefore)),
+      failures: machine.backoff.failures, notBefore: ground.wallTime.advanced(by: pause),
       reason: failure.reason)
     // Once an outcome is not known it stays so until a refresh succeeds, whatever failed since.
     var uncertain = machine.unknownOutcomes > 0 ? intent : nil
     uncertain?.tries = machine.unknownOutcomes
     try? await store.recordFailure(kept, intent: uncertain, permit: permit(for: flight))
+  }
+
+  /// The store is at another generation. Where this coordinator has moved it, that step answers the
+  /// waiters; else somebody else has, and the session that is held here is over.
+  private func lose(_ flight: RefreshFlight, _ what: String) async {
+    rejectLate(flight, what)
+    guard machine.isCurrent(flight) else { return }
+    await endSession(reason: "the store holds another session", httpStatus: nil)
   }
 
   private func rejectLate(_ flight: RefreshFlight, _ what: String) {

@@ -26,6 +26,7 @@ extension SessionCoordinator {
 
   /// Writes the present pair again until the store takes it (the exception to I5).
   func scheduleRewrite(after pause: Duration) {
+    guard !isStopping else { return }
     let generation = machine.generation
     _ = ground.schedule(at: ground.now.advanced(by: pause)) {
       Task(executorPreference: self.ground) { await self.rewrite(generation, pause) }
@@ -33,20 +34,33 @@ extension SessionCoordinator {
   }
 
   private func rewrite(_ generation: Generation, _ pause: Duration) async {
-    guard !isDurable, generation == machine.generation, let facts = machine.facts else { return }
-    let version = machine.accessVersion
-    do {
-      let copy = try pair.copy()
-      try await store.commit(SessionRecord(facts: facts, pair: copy), permit: permit(for: facts))
+    guard !isDurable, generation == machine.generation else { return }
+    // A flight writes the pair itself before it sends anything, and then its own: behind that one
+    // this would put an older pair on disk.
+    guard machine.flight == nil else { return scheduleRewrite(after: pause) }
+    do throws(StoreError) {
+      try await storePair()
     } catch {
       if generation == machine.generation, !isStopping {
         scheduleRewrite(after: min(pause * 2, .seconds(30)))
       }
-      return
     }
+  }
+
+  /// Writes the pair that is held in memory only.
+  func storePair() async throws(StoreError) {
+    guard let facts = machine.facts else { return }
+    let version = machine.accessVersion
+    let copy: TokenPair
+    do throws(SecretError) {
+      copy = try pair.copy()
+    } catch {
+      throw .failed("no locked memory is left for a token; raise the memlock limit")
+    }
+    try await store.commit(SessionRecord(facts: facts, pair: copy), permit: permit(for: facts))
     // A newer pair may have come meanwhile; its own commit speaks for it.
-    guard version == machine.accessVersion else { return }
+    guard version == machine.accessVersion, !isDurable else { return }
     isDurable = true
-    report(SessionEvent(.storeHealed, generation: generation))
+    report(SessionEvent(.storeHealed, generation: facts.generation))
   }
 }

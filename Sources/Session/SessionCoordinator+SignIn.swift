@@ -51,7 +51,10 @@ extension SessionCoordinator {
     ifGeneration expected: Generation?, actorUID: UInt32?
   ) async throws(SessionError) -> SessionSnapshot {
     if isStopping { throw .stopping }
-    if let expected, expected != machine.generation { throw .generationMoved(machine.generation) }
+    // A session that is on its way into the store already will have moved it.
+    if let expected, expected != machine.generation || installs > 0 {
+      throw .generationMoved(machine.generation)
+    }
     let hasAccess = imported.access != nil
     let hasRefresh = imported.refresh != nil
     guard hasAccess || hasRefresh else {
@@ -109,9 +112,12 @@ extension SessionCoordinator {
   private func install(
     _ facts: SessionFacts, _ pair: consuming TokenPair
   ) async throws(SessionError) {
-    let before = machine.generation
+    installs += 1
     pairsBeingStored += 1
-    defer { pairsBeingStored -= 1 }
+    defer {
+      installs -= 1
+      pairsBeingStored -= 1
+    }
     do throws(StoreError) {
       let canRevoke = outbox != nil && machine.policy.canRevoke && machine.phase == .signedIn
       let isQueued = try await store.install(
@@ -122,8 +128,9 @@ extension SessionCoordinator {
       if case .generationMoved = error { throw .generationMoved(machine.generation) }
       throw .storeFailed(reason: error.reason)
     }
-    // A logout or another sign-in came first. Its number is higher, so the store ends with it.
-    guard machine.generation == before else { throw .generationMoved(machine.generation) }
+    // A logout or another sign-in came later. Its number is higher, so the store ends with it; one
+    // with a lower number has been replaced in the store by this one, and is here, too.
+    guard machine.generation < facts.generation else { throw .generationMoved(machine.generation) }
   }
 
   /// The new session is on disk: it becomes the present one, and the old one ends.
@@ -166,6 +173,8 @@ extension SessionCoordinator {
     guard machine.generation == facts.generation else {
       throw .generationMoved(machine.generation)
     }
+    // Another one may have resumed it meanwhile, and what happened since must stand.
+    guard case .suspended = machine.phase else { return snapshot() }
     machine.resume(facts)
     report(SessionEvent(.resumed, generation: facts.generation, actorUID: actorUID))
     scheduleRenewal()

@@ -15,21 +15,16 @@ extension SessionCoordinator {
     for task in orphans.values { task.cancel() }
     // The flight ends by its own deadline at the latest, and commits what it brings.
     if let task = flightTask { await task.value }
-    if !isDurable { await writeLast() }
+    do throws(StoreError) {
+      if !isDurable { try await storePair() }
+      // One that is under way already was asked for before: this one finds it done.
+      _ = try await finishDestruction()
+    } catch {
+      report(SessionEvent(.storeDegraded, generation: machine.generation, detail: error.reason))
+    }
     let stored = isDurable && destruction == nil
     await store.close()
     return stored
-  }
-
-  private func writeLast() async {
-    guard let facts = machine.facts, let copy = try? pair.copy() else { return }
-    do throws(StoreError) {
-      try await store.commit(SessionRecord(facts: facts, pair: copy), permit: permit(for: facts))
-      isDurable = true
-    } catch {
-      report(
-        SessionEvent(.storeDegraded, generation: facts.generation, detail: error.reason))
-    }
   }
 
   /// What a restart would restore, beside what is in memory, both of one moment: asked again where

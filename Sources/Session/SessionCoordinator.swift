@@ -43,6 +43,10 @@ package actor SessionCoordinator {
   var isDurable = true
   /// A logout that the store has not followed yet, with the reason for the last failure.
   var destruction: Destruction?
+  var destructionWaiters: [UInt64: DestructionWaiter] = [:]
+  var destructionTimer: TimerID?
+  /// How many new sessions are on their way into the store.
+  var installs = 0
   var isStopping = false
   /// Since when the flight in the slot is under way.
   var flightStarted: Instant?
@@ -52,9 +56,6 @@ package actor SessionCoordinator {
   /// The record that a destruction under way hands to the outbox: a secret cannot be captured by a
   /// task.
   var ending: SessionRecord?
-  var destructionWaiters:
-    [UInt64: (timer: TimerID, continuation: CheckedContinuation<Result<Bool, StoreError>, Never>)] =
-      [:]
   /// Abandoned flights whose late pair may go to the outbox.
   var revocable: Set<UInt64> = []
   let outbox: (any RevocationOutbox)?

@@ -55,21 +55,29 @@ extension SessionMachine {
     backoff record: BackoffRecord?, intent: RefreshIntent?, now: Instant, wallTime: WallTime
   ) {
     if let intent { unknownOutcomes = intent.tries }
-    let pause: Duration
-    let kept: BackoffRecord
-    if let record {
-      (kept, pause) = (record, wallTime.duration(to: record.notBefore))
-    } else if let intent {
-      // A crash between sending and storing counts as a failure: no crash loop sends for ever.
-      let wait = RefreshBackoff.pause(afterFailures: intent.tries, policy: policy, jitter: 0)
-      kept = BackoffRecord(
-        failures: intent.tries, notBefore: intent.startedAt.advanced(by: wait),
-        reason: "the outcome of the last refresh is not known")
-      pause = wallTime.duration(to: kept.notBefore)
-    } else {
-      return
+    guard var kept = record ?? crash(after: intent, record: nil) else { return }
+    if let record, let crash = crash(after: intent, record: record) {
+      kept = crash.notBefore > record.notBefore ? crash : record
+      kept.failures = crash.failures
     }
+    let pause = wallTime.duration(to: kept.notBefore)
     backoff.restore(kept, remaining: min(pause, policy.longestStoredBackoff), now: now)
+  }
+
+  /// A crash between sending and storing counts as a failure: no crash loop sends for ever. The
+  /// intent of a failure that was recorded is older than that record's pause; a later one was never
+  /// accounted for.
+  private func crash(after intent: RefreshIntent?, record: BackoffRecord?) -> BackoffRecord? {
+    guard let intent else { return nil }
+    if let record {
+      let latest = record.notBefore.advanced(by: .zero - policy.firstBackoff / 2)
+      if intent.startedAt < latest { return nil }
+    }
+    let failures = max(intent.tries, (record?.failures ?? 0) + 1)
+    let wait = RefreshBackoff.pause(afterFailures: failures, policy: policy, jitter: 0)
+    return BackoffRecord(
+      failures: failures, notBefore: intent.startedAt.advanced(by: wait),
+      reason: "the outcome of the last refresh is not known")
   }
 
   /// Numbers the generation that a sign-in or a logout is about to make. Numbers are never given

@@ -15,6 +15,8 @@ package struct SessionPolicy: Sendable {
   package var canRevoke = false
   /// How many refusals in a row that name no known reason end the session.
   package var unclearRefusalsToEnd = 3
+  /// How long a logout waits for the store; after that it is said not to be durable yet.
+  package var logoutPatience: Duration = .seconds(5)
 
   /// The first pause after a failed refresh; doubled for each further one in a row.
   package var firstBackoff: Duration = .seconds(1)

@@ -16,7 +16,7 @@ final class StoreParts {
   let configuration: StoreConfiguration
   let directory: StateDirectory
   /// Held for as long as the store is open: one daemon for one directory.
-  let lock: LockFile
+  var lock: LockFile?
   var keyring: Keyring
   let keySource: KeySource
   /// Nil once closed.
@@ -30,7 +30,7 @@ final class StoreParts {
   ) {
     self.configuration = configuration
     self.directory = directory
-    self.lock = lock
+    self.lock = consume lock
     self.keyring = keyring
     self.keySource = keySource
   }

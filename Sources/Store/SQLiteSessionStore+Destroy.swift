@@ -11,13 +11,20 @@ struct UnfinishedLogout {
 
 extension SQLiteSessionStore {
   package func destroy(through generation: Generation, reason: String) throws(StoreError) {
-    _ = try destroy(through: generation, reason: reason, revoking: nil)
+    _ = try endSession(through: generation, reason, revoking: nil)
+  }
+
+  // `async`, as the protocol's default is, which a synchronous method would lose against.
+  package func destroy(
+    through generation: Generation, reason: String, revoking old: consuming SessionRecord?
+  ) async throws(StoreError) -> Bool {
+    try endSession(through: generation, reason, revoking: old)
   }
 
   /// A logout's steps (b) and (c). It fails only where (b) does: then a tombstone is left, too.
   /// What (c) could not do is done by a later call or by the restart; `settle` tells of it.
-  package func destroy(
-    through generation: Generation, reason: String, revoking old: consuming SessionRecord?
+  private func endSession(
+    through generation: Generation, _ reason: String, revoking old: consuming SessionRecord?
   ) throws(StoreError) -> Bool {
     let database = try sessionDatabase()
     // A database that cannot be read keeps no logout: the key's file says whose it is.

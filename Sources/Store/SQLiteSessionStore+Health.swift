@@ -3,7 +3,7 @@ package import Session
 extension SQLiteSessionStore {
   /// Tries what is left to do: a logout's rows, a rescued pair; and, after a failure, whether the
   /// disk takes writes again.
-  package func settle() -> StoreHealth {
+  package func settle() async -> StoreHealth {
     guard parts.session != nil else { return StoreHealth(failure: .closed) }
     try? finishLogout()
     if let present, failure != nil || present.rescued != nil {

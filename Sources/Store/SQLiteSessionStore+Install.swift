@@ -6,14 +6,22 @@ extension SQLiteSessionStore {
   package func install(
     _ record: consuming SessionRecord, permit: consuming WritePermit
   ) throws(StoreError) {
-    _ = try install(record, permit: permit, revoking: nil)
+    _ = try replaceSession(with: record, permit, revoking: nil)
+  }
+
+  // `async`, as the protocol's default is, which a synchronous method would lose against.
+  package func install(
+    _ record: consuming SessionRecord, permit: consuming WritePermit,
+    revoking old: consuming SessionRecord?
+  ) async throws(StoreError) -> Bool {
+    try replaceSession(with: record, permit, revoking: old)
   }
 
   /// In this order: the new session's key, the tips' fence, one transaction, then the end of what
   /// the old session left. Until the transaction is committed the old session is whole; from then on
   /// the new one is.
-  package func install(
-    _ record: consuming SessionRecord, permit: consuming WritePermit,
+  private func replaceSession(
+    with record: consuming SessionRecord, _ permit: consuming WritePermit,
     revoking old: consuming SessionRecord?
   ) throws(StoreError) -> Bool {
     let facts = record.facts

@@ -60,7 +60,7 @@ extension SQLiteSessionStore {
     return stored != here
   }
 
-  package func adoptMachine(permit: consuming WritePermit) throws(StoreError) {
+  package func adoptMachine(permit: consuming WritePermit) async throws(StoreError) {
     let here = MachineIdentity.read(parts.configuration.machineIDPath)
     try write(for: permit.generation, permit.session) { (database) throws(SQLiteError) in
       try database.setMachine(here)

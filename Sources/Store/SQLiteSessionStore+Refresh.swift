@@ -50,7 +50,7 @@ extension SQLiteSessionStore {
     }
   }
 
-  package func isSpent(_ token: Fingerprint) throws(StoreError) -> Bool {
+  package func isSpent(_ token: Fingerprint) async throws(StoreError) -> Bool {
     let database = try sessionDatabase()
     if let present, present.spent.contains(token) { return true }
     return try sql { () throws(SQLiteError) in try database.isSpent(token) }

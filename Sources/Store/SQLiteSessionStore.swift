@@ -45,6 +45,7 @@ package actor SQLiteSessionStore: SessionStore {
     parts.tips?.close()
     parts.tips = nil
     present = nil
+    parts.lock = nil
   }
 
   // MARK: For the flows

@@ -8,8 +8,7 @@ import Testing
 
 extension EndToEnd {
   /// Who may call what, as the kernel knows who calls. Root alone can be several users.
-  @Suite(
-    .enabled(if: geteuid() == 0, "only root can call as another user"), .timeLimit(.minutes(2)))
+  @Suite(.timeLimit(.minutes(2)), .enabled(if: geteuid() == 0, "only root can be several users"))
   struct AccessTests {
     private static let sections = [
       "Socket": ["Mode=0666"], "Access": ["Read=nobody", "Control=root", "RequestsPerMinute=2"],

@@ -114,6 +114,11 @@ extension EndToEnd {
         let logout = try daemon.call(.logout, as: LogoutReply.self)
         #expect(logout.generation > session.generation)
         #expect(try daemon.status().session.state == .signedOut)
+        #expect(
+          try daemon.call(.health, as: HealthReply.self).checks.contains {
+            $0.name == "store" && !$0.ok
+          },
+          "what is left to delete is said")
         daemon.crash()
         try daemon.start()
         let inspected = try daemon.inspect()
@@ -148,6 +153,40 @@ extension EndToEnd {
         try daemon.start()
         #expect(try daemon.today().provenance.source == .network)
         #expect(stage.refreshTokensSent == ["refresh-0", "refresh-1"])
+      }
+    }
+
+    @Test func `a pair that the database cannot take is rescued, and found after a kill`()
+      async throws
+    {
+      try await Stage.run { stage in
+        let (upstream, daemon) = (stage.upstream, stage.daemon)
+        try stage.signIn()
+        // The log grows past the bound that the rescue slot, preallocated, stays below.
+        let bound = 32_768
+        for _ in 0..<30 where try daemon.inspect().store.walSizeBytes <= bound {
+          _ = try daemon.call(.refresh, as: SessionReply.self)
+        }
+        try #require(try daemon.inspect().store.walSizeBytes > bound)
+        let before = try daemon.status().session.rotations
+        upstream.script(.post, Stage.refreshPath, [.hold("refresh")])
+        let client = try stage.connect()
+        try client.send(.refresh)
+        try #require(upstream.waitForHold("refresh"))
+        try limitFiles(daemon, bytes: String(bound))
+        upstream.release("refresh")
+        let session = try client.receive().decoded(as: SessionReply.self).session
+        #expect(session.rotations == before + 1)
+        #expect(session.durable, "it is in the rescue slot")
+        let answered = Facts(session)
+        daemon.crash()
+        try daemon.start()
+        let inspected = try daemon.inspect()
+        #expect(Facts(inspected.inMemory) == answered)
+        #expect(Facts(inspected.persisted) == answered)
+        upstream.expireAccessTokens()
+        #expect(try daemon.today().provenance.source == .network)
+        #expect(stage.refreshTokensSent.last == "refresh-\(before + 1)")
       }
     }
 

@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 /// The built daemon at its real socket, before a real upstream. One test at a time: each has several
-/// processes, and blocks its thread while it waits for them.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+/// processes. Each blocks its thread while it waits for them.
+@Suite(.serialized, .ownThread, .timeLimit(.minutes(2)))
 enum EndToEnd {}
 
 /// A scripted upstream and a running daemon that uses it.

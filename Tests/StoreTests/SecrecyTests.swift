@@ -2,6 +2,7 @@ import FoundationEssentials
 import Secrets
 import Session
 import Store
+import TestSupport
 import Testing
 
 /// I10, and what a logout promises.
@@ -68,8 +69,8 @@ struct SecrecyTests {
       ])
   }
 
-  @Test(arguments: [StoreStep.keysDestroyed, .tipsFenceMoved, .sessionToBeWritten])
-  func `a logout that stopped after its key was gone is finished by the restart`(
+  @Test(arguments: [StoreStep.tipsFenceMoved, .sessionToBeWritten])
+  func `a logout whose key is gone succeeds, and what is left is done by the restart`(
     step: StoreStep
   ) async throws {
     let script = Script()
@@ -77,10 +78,10 @@ struct SecrecyTests {
     try await fixture.life { store in
       try await store.sessions.install(1)
       try await store.tips.put(try Dummy.tip(1, id: "a"), permit: try Dummy.permit(1))
-      script.fail(step, with: .failed("held"))
-      await #expect(throws: StoreError.failed("held")) {
-        try await store.sessions.destroy(through: Generation(2), reason: "logout")
-      }
+      script.fail(step, with: .full)
+      try await store.sessions.destroy(through: Generation(2), reason: "logout")
+      #expect(try fixture.sessionKeys() == [])
+      #expect(await store.sessions.settle().unfinishedLogout != nil)
       script.fail(step, with: nil)
     }
     let loaded = try await fixture.life { store in
@@ -91,18 +92,49 @@ struct SecrecyTests {
     #expect(loaded.facts == nil && loaded.generation == 2)
   }
 
-  @Test func `a logout that stopped before its key was gone has not happened`() async throws {
+  @Test func `what a logout could not delete is deleted as soon as that works`() async throws {
     let script = Script()
     let fixture = try StoreFixture(hooks: script.hooks)
     try await fixture.life { store in
       try await store.sessions.install(1)
+      script.fail(.sessionToBeWritten, with: .full)
+      try await store.sessions.destroy(through: Generation(2), reason: "logout")
+      script.fail(.sessionToBeWritten, with: nil)
+      #expect(await store.sessions.settle() == StoreHealth())
+      #expect(try await store.sessions.inspect().signedOutReason == "logout")
+      #expect(try await store.sessions.verifyErasure() == [])
+    }
+  }
+
+  @Test func `a logout that cannot destroy the key leaves a tombstone, which the restart obeys`()
+    async throws
+  {
+    let script = Script()
+    let fixture = try StoreFixture(hooks: script.hooks)
+    let tombstone = fixture.scratch.path("run/logout.tombstone")
+    try await fixture.life { store in
+      try await store.sessions.install(1)
       script.fail(.keysToBeDestroyed, with: .readOnly)
       await #expect(throws: StoreError.readOnly) {
-        try await store.sessions.destroy(through: Generation(2), reason: "logout")
+        try await store.sessions.destroy(through: Generation(4), reason: "logout")
       }
       script.fail(.keysToBeDestroyed, with: nil)
     }
-    #expect(try await fixture.life { try await $0.sessions.loaded() }.generation == 1)
+    #expect(FileManager.default.fileExists(atPath: tombstone))
+    #expect(try fixture.sessionKeys().count == 1)
+    let loaded = try await fixture.life { try await $0.sessions.loaded() }
+    #expect(loaded.facts == nil && loaded.generation == 4)
+    #expect(!FileManager.default.fileExists(atPath: tombstone))
+    #expect(try fixture.sessionKeys() == [])
+  }
+
+  @Test func `a tombstone of another session is not obeyed`() async throws {
+    let fixture = try StoreFixture()
+    try await fixture.life { store in
+      try await store.sessions.install(3)
+      try store.sessions.leaveTombstone(of: try Dummy.session(1), through: Generation(9))
+    }
+    #expect(try await fixture.life { try await $0.sessions.loaded() }.generation == 3)
   }
 
   @Test func `a key file that is gone is a logout`() async throws {

@@ -147,7 +147,7 @@ struct Loaded: Equatable {
     }
   }
 
-  private static func text(_ token: borrowing Secret?) -> String? {
+  static func text(_ token: borrowing Secret?) -> String? {
     switch token {
     case .some(let token): token.withBytes { String(decoding: $0, as: UTF8.self) }
     case .none: nil
@@ -188,4 +188,22 @@ extension StoreFixture {
 func mode(of path: String) throws -> Int {
   let attributes = try FileManager.default.attributesOfItem(atPath: path)
   return try #require(attributes[.posixPermissions] as? Int)
+}
+
+extension StoreFixture {
+  func setMachine(_ id: String) throws {
+    try Data((id + "\n").utf8).write(to: URL(fileURLWithPath: scratch.path("machine-id")))
+  }
+
+  func makeDirectory(_ name: String) throws {
+    try FileManager.default.createDirectory(
+      atPath: path(name), withIntermediateDirectories: false)
+  }
+}
+
+extension SQLiteSessionStore {
+  func refreshToken(of revocation: Int64) throws -> String? {
+    guard let pair = try tokens(of: revocation) else { return nil }
+    return Loaded.text(pair.refresh)
+  }
 }

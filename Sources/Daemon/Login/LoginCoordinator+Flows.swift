@@ -98,9 +98,9 @@ extension LoginCoordinator {
         LoginAttempt(
           id: id, flow: .browser, authorizeUri: attempt.authorizeURI,
           expiresAt: wallTime(of: expiry), startedByUid: Int(uid)), isAnswer: isAnswer)
-      let listening = Task {
+      let listening = Task(executorPreference: loop) {
         let address = await redirect.wait(until: expiry, for: isAnswer)
-        self.deliver(address, to: id)
+        await self.deliver(address, to: id)
       }
       let address = await address(for: id)
       listening.cancel()

@@ -1,0 +1,5 @@
+package import Session
+
+extension SQLiteSessionStore {
+  package func verifyErasure() async throws(StoreError) -> [String] { [] }
+}

@@ -1,0 +1,155 @@
+import Execution
+import Platform
+import Secrets
+import Session
+import Simulation
+import Tips
+
+/// Both stores, in memory, with the real rules, and with a hold or a failure at each step.
+final class ScriptedStore: SessionStore, TipStore {
+  enum Step: Hashable, Sendable {
+    case load, install, intent, commit, failure, destroy, put
+  }
+
+  enum Moment: Hashable, Sendable {
+    /// Before the step is carried out.
+    case before
+    /// When it is on disk and its caller does not know yet.
+    case after
+  }
+
+  private struct Place: Hashable {
+    let step: Step
+    let moment: Moment
+  }
+
+  private struct State {
+    var disk = MemoryDisk()
+    var gates: [Place: Latch] = [:]
+    var failures: [Step: [StoreError]] = [:]
+    var isClosed = false
+  }
+
+  private let state = Locked(State())
+  private let note: @Sendable (String) -> Void
+
+  init(note: @escaping @Sendable (String) -> Void) {
+    self.note = note
+  }
+
+  var disk: MemoryDisk { state.withLock { $0.disk } }
+
+  /// Puts what an earlier run left in place.
+  func prepare(_ body: (inout MemoryDisk) throws -> Void) rethrows {
+    try state.withLock { try body(&$0.disk) }
+  }
+
+  /// Holds the next such step, once, until the gate is opened.
+  func hold(_ moment: Moment, _ step: Step) -> Latch {
+    let gate = Latch()
+    state.withLock { $0.gates[Place(step: step, moment: moment)] = gate }
+    return gate
+  }
+
+  /// Lets the next such steps fail.
+  func fail(_ step: Step, _ errors: StoreError...) {
+    state.withLock { $0.failures[step, default: []] += errors }
+  }
+
+  private func perform<R: Sendable>(
+    _ step: Step, _ body: @Sendable (inout MemoryDisk) throws(StoreError) -> R
+  ) async throws(StoreError) -> R {
+    await pass(.before, step)
+    let result: R = try state.withLock { (state) throws(StoreError) in
+      if state.isClosed { throw StoreError.closed }
+      if var queue = state.failures[step], !queue.isEmpty {
+        let error = queue.removeFirst()
+        state.failures[step] = queue
+        throw error
+      }
+      return try body(&state.disk)
+    }
+    note("\(step)")
+    await pass(.after, step)
+    return result
+  }
+
+  private func pass(_ moment: Moment, _ step: Step) async {
+    let place = Place(step: step, moment: moment)
+    let gate = state.withLock { $0.gates.removeValue(forKey: place) }
+    // A store does not notice that whoever asked has been cancelled.
+    if let gate { await gate.wait() }
+  }
+
+  // MARK: SessionStore
+
+  func load() async throws(StoreError) -> LoadedSession {
+    let disk = try await perform(.load) { $0 }
+    return disk.loaded()
+  }
+
+  func install(
+    _ record: consuming SessionRecord, permit: consuming WritePermit
+  ) async throws(StoreError) {
+    let row = MemoryDisk.row(of: record)
+    try await perform(.install) { (disk) throws(StoreError) in try disk.install(row) }
+  }
+
+  func recordIntent(
+    _ intent: RefreshIntent, permit: consuming WritePermit
+  ) async throws(StoreError) {
+    let (generation, session) = (permit.generation, permit.session)
+    try await perform(.intent) { (disk) throws(StoreError) in
+      try disk.recordIntent(intent, for: generation, session)
+    }
+  }
+
+  func commit(
+    _ record: consuming SessionRecord, permit: consuming WritePermit
+  ) async throws(StoreError) {
+    let (generation, session) = (permit.generation, permit.session)
+    let row = MemoryDisk.row(of: record)
+    try await perform(.commit) { (disk) throws(StoreError) in
+      try disk.commit(row, for: generation, session)
+    }
+  }
+
+  func recordFailure(
+    _ backoff: BackoffRecord, intent: RefreshIntent?, permit: consuming WritePermit
+  ) async throws(StoreError) {
+    let (generation, session) = (permit.generation, permit.session)
+    try await perform(.failure) { (disk) throws(StoreError) in
+      try disk.recordFailure(backoff, intent, for: generation, session)
+    }
+  }
+
+  func destroy(through generation: Generation, reason: String) async throws(StoreError) {
+    try await perform(.destroy) { disk in
+      disk.destroyKey(through: generation)
+      disk.destroyRows(through: generation, reason: reason)
+    }
+  }
+
+  func inspect() async throws(StoreError) -> PersistedSession { disk.persisted() }
+
+  func fingerprint(of token: borrowing Secret) -> Fingerprint {
+    Dummy.fingerprint(of: Dummy.text(token))
+  }
+
+  func close() async { state.withLock { $0.isClosed = true } }
+
+  // MARK: TipStore
+
+  func load(session: SessionID, generation: Generation) async throws(StoreError) -> [CachedTip] {
+    state.withLock { $0.disk.tips(of: session, generation) }
+  }
+
+  func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError) {
+    let (generation, session) = (permit.generation, permit.session)
+    try await perform(.put) { (disk) throws(StoreError) in
+      try disk.put(tip, for: generation, session)
+    }
+  }
+
+  func prune(keep: Int) async throws(StoreError) {}
+}

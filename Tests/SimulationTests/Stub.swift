@@ -1,0 +1,1 @@
+// The worlds run here come with the explorer.
