@@ -108,7 +108,7 @@ let package = Package(
       name: "UpstreamTests",
       dependencies: [
         "DemoUpstream", "Execution", "JSON", "Platform", "Requests", "Secrets", "Session",
-        "TestSupport", "Upstream",
+        "TestSupport", "Tips", "Upstream",
       ]),
     .testTarget(
       name: "DemoUpstreamTests", dependencies: ["DemoUpstream", "JSON", "TestSupport"]),
