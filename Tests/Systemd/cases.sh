@@ -80,7 +80,8 @@ sign_in() {
   ctl login --token-stdin \
     <<<"{\"accessToken\":\"dummy-access-$n\",\"refreshToken\":\"dummy-refresh-$n\",\"account\":\"ada\"}"
 }
-log_has() { grep -q "$1" "$upstream/log"; }
+log_has() { grep -qs "$1" "$upstream/log"; }
+log_lacks() { ! log_has "$1"; }
 
 case_install() {
   must "the package installs" inside dpkg -i /var/tmp/brewlog.deb || return
@@ -246,7 +247,7 @@ case_locked() {
   sleep 0.5
   must "the lock is held" wait_for 5 grep held "$BREWLOG_ISOLATED/holder" || return
   must "a refresh is not begun" ends_with 1 ctl refresh || return
-  must "the upstream was not asked" ends_with 1 log_has 'refresh begun' || return
+  must "the upstream was not asked" log_lacks 'refresh begun' || return
   sleep 6
   must "it was not killed" equal "$pid" "$(prop MainPID)" || return
   wait $!
@@ -353,7 +354,7 @@ full_disk() {
   pid=$(prop MainPID)
   inside sh -c 'cat /dev/zero > /var/lib/brewlog/filler' 2>/dev/null
   must "no refresh is begun" ends_with 1 ctl refresh || return
-  must "the token was not spent" ends_with 1 log_has 'refresh begun' || return
+  must "the token was not spent" log_lacks 'refresh begun' || return
   must "it serves" ctl tip || return
   must "the same process" equal "$pid" "$(prop MainPID)" || return
   inside rm /var/lib/brewlog/filler
