@@ -26,6 +26,7 @@ foreign_files | quick | B173           | files of another owner in the state dir
 credentials   | quick |                | the key from the credential store, plain and encrypted; a missing one is said
 own_socket    | quick | B143           | bound by itself, a socket that vanishes is bound again
 instance      | full  |                | an instance has its own user, state and socket
+user          | full  |                | under a manager of one user: its places, and nobody else in them
 upgrade       | quick |                | an upgrade over a live session keeps it
 purge         | quick |                | a purge leaves nothing but the user
 '
@@ -91,6 +92,8 @@ case_install() {
   # 252 does not know notify-reload, and says that it ignores it.
   must "the units verify" unlike . "$(inside systemd-analyze verify brewlogd.service brewlogd.socket 2>&1 \
     | grep -v 'notify-reload' | grep brewlog)" || return
+  must "those for users, too" unlike . "$(inside systemd-analyze --user verify \
+    /usr/lib/systemd/user/brewlogd.service 2>&1 | grep -v 'notify-reload' | grep brewlog)" || return
   must "the exposure" inside systemd-analyze security --no-pager --offline=yes --threshold=12 \
     /usr/lib/systemd/system/brewlogd.service || return
   must "the configuration's files are seen" inside systemd-analyze cat-config brewlog/brewlogd.conf
@@ -433,6 +436,26 @@ case_instance() {
   must "as its own user" equal 'brewlog-work 700' "$(inside stat -c '%U %a' /var/lib/brewlog@work)" || return
   must "READY" equal active "$(prop ActiveState brewlogd@work.service)" || return
   inside systemctl stop brewlogd@work.socket brewlogd@work.service
+}
+
+case_user() {
+  fresh
+  local uid
+  uid=$(inside id -u walker 2>/dev/null) || {
+    inside useradd --create-home walker
+    uid=$(inside id -u walker)
+  }
+  own() { inside runuser -u walker -- env XDG_RUNTIME_DIR="/run/user/$uid" HOME=/home/walker timeout 30 "$@"; }
+  printf '[Upstream]\nBaseURL=http://127.0.0.1:8123\n' \
+    | own sh -c 'mkdir -p ~/.config/brewlog && cat > ~/.config/brewlog/brewlogd.conf'
+  must "a manager" inside systemctl start "user@$uid.service" || return
+  must "the socket" own systemctl --user start brewlogd.socket || return
+  must "it answers" like 'signed out' "$(own brewlogctl --user status)" || return
+  must "READY" equal active "$(own systemctl --user show -P ActiveState "$unit")" || return
+  must "its state" equal 700 "$(inside stat -c %a /home/walker/.local/state/brewlog)" || return
+  must "its socket" equal 'walker 600' "$(inside stat -c '%U %a' "/run/user/$uid/brewlog/brewlog.sock")" || return
+  must "a reload" own systemctl --user reload "$unit" || return
+  inside systemctl stop "user@$uid.service"
 }
 
 case_upgrade() {
