@@ -90,9 +90,9 @@ case_install() {
   must "and a group" inside sh -c 'useradd --system -G brewlog reader; useradd --system stranger; id reader' || return
   must "the runtime directory" equal "brewlog 755" "$(inside stat -c '%U %a' /run/brewlog)" || return
   # 252 does not know notify-reload, and says that it ignores it.
-  must "the units verify" unlike . "$(inside systemd-analyze verify brewlogd.service brewlogd.socket 2>&1 \
+  must "the units verify" unlike . "$(inside systemd-analyze verify --man=no brewlogd.service brewlogd.socket 2>&1 \
     | grep -v 'notify-reload' | grep brewlog)" || return
-  must "those for users, too" unlike . "$(inside systemd-analyze --user verify \
+  must "those for users, too" unlike . "$(inside systemd-analyze --user verify --man=no \
     /usr/lib/systemd/user/brewlogd.service 2>&1 | grep -v 'notify-reload' | grep brewlog)" || return
   must "the exposure" inside systemd-analyze security --no-pager --offline=yes --threshold=12 \
     /usr/lib/systemd/system/brewlogd.service || return
