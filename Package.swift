@@ -101,6 +101,12 @@ let package = Package(
         "BrewlogAPI", "CLI", "Execution", "JSON", "Platform", "TestSupport", "Varlink",
       ]),
     .testTarget(
+      name: "DaemonTests",
+      dependencies: [
+        "BrewlogAPI", "Configuration", "Daemon", "Execution", "JSON", "Platform", "Requests",
+        "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl", "brewlogd",
+      ]),
+    .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "BrewlogAPI", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform", "TestSupport",

@@ -93,7 +93,7 @@ struct DaemonGraph: Sendable {
         vendor: "brewlog", product: "brewlogd", version: BrewlogDaemon.version,
         url: "https://brewlog.example"),
       interfaces: MethodTable.interfaces, limits: Self.limits(configuration), handler: handler
-    ) { notice in log(.warning, "connections are refused: \(notice)") }
+    ) { notice in log(.warning, notice.description) }
   }
 
   private typealias Parts = (SessionCoordinator, ResilientRequester, TipService, EventHub)
@@ -105,7 +105,8 @@ struct DaemonGraph: Sendable {
     MethodHandler(
       loop: loop, coordinator: parts.0, requester: parts.1, tips: parts.2, events: parts.3,
       quota: QuotaKeeper(ground: loop, perMinute: configuration.access.requestsPerMinute),
-      access: access(configuration, log), configuration: configuration, log: log,
+      access: access(configuration, log), refusals: RefusalLog(ground: loop, log: log),
+      configuration: configuration, log: log,
       startedAt: startedAt, conduct: conduct)
   }
 

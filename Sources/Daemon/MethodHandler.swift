@@ -18,6 +18,7 @@ struct MethodHandler: CallHandler {
   let events: EventHub
   let quota: QuotaKeeper
   let access: Access
+  let refusals: RefusalLog
   let configuration: DaemonConfiguration
   let log: Log
   let startedAt: Instant
@@ -29,10 +30,7 @@ struct MethodHandler: CallHandler {
     }
     let verdict = access.verdict(on: method, for: caller.peer)
     guard verdict.allowed else {
-      log(
-        .notice,
-        "refused \(method.rawValue) to uid \(caller.peer.uid), pid \(caller.peer.pid): \(verdict.rule)"
-      )
+      refusals.assumeIsolated { $0.note(method, caller.peer, rule: verdict.rule) }
       return .now(.failure(.permissionDenied))
     }
     do throws(VarlinkError) {
