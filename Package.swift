@@ -21,6 +21,8 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(
+      name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
 
     // What knows nothing of brewlog.
     .target(name: "Execution"),
@@ -59,7 +61,10 @@ let package = Package(
         "Tips", "Upstream", "Varlink",
       ]),
     .target(
-      name: "CLI", dependencies: ["BrewlogAPI", "Execution", "JSON", "Platform", "Varlink"]),
+      name: "CLI",
+      dependencies: [
+        "BrewlogAPI", "Configuration", "CQREncode", "Execution", "JSON", "Platform", "Varlink",
+      ]),
     .target(name: "DemoUpstream", dependencies: ["CMicrohttpd", "JSON"]),
     .executableTarget(name: "brewlogd", dependencies: ["Daemon"]),
     .executableTarget(name: "brewlogctl", dependencies: ["CLI"]),
@@ -127,6 +132,20 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
+// The fuzzer's program can only be linked with the fuzzer's runtime (`make fuzz`).
+if Context.environment["BREWLOG_FUZZ"] == "1" {
+  package.targets += [
+    .target(name: "CFuzz", path: "Tests/Fuzz/Driver"),
+    .executableTarget(
+      name: "Fuzz",
+      dependencies: [
+        "BrewlogAPI", "CFuzz", "Configuration", "Daemon", "Execution", "JSON", "Platform",
+        "Requests", "Secrets", "Session", "TestSupport", "Tips", "Upstream", "Varlink",
+      ],
+      path: "Tests/Fuzz/Targets"),
+  ]
+}
+
 // One block of settings for every Swift target, so that none can be laxer than the others.
 let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
@@ -137,7 +156,7 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .treatAllWarnings(as: .error),
 ]
-let cTargets = ["CFaultVFS", "CLinux", "CSystemd"]
+let cTargets = ["CFaultVFS", "CFuzz", "CLinux", "CSystemd"]
 for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict
 }

@@ -11,7 +11,7 @@ import Varlink
 /// Answers the calls of the contract: decides who may, then hands each method its parameters. The
 /// methods themselves, one file each kind, decode, ask and encode; no rule lives in them.
 struct MethodHandler: CallHandler {
-  let loop: EventLoop
+  let loop: any Ground
   let coordinator: SessionCoordinator
   let requester: ResilientRequester
   let tips: TipService
