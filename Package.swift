@@ -21,6 +21,8 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(
+      name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
 
     // What knows nothing of brewlog.
     .target(name: "Execution"),
@@ -59,7 +61,11 @@ let package = Package(
         "Tips", "Upstream", "Varlink",
       ]),
     .target(
-      name: "CLI", dependencies: ["BrewlogAPI", "Execution", "JSON", "Platform", "Varlink"]),
+      name: "CLI",
+      dependencies: [
+        "BrewlogAPI", "CQREncode", "Configuration", "Execution", "JSON", "Platform", "Session",
+        "Store", "Varlink",
+      ]),
     .target(name: "DemoUpstream", dependencies: ["CMicrohttpd", "JSON"]),
     .executableTarget(name: "brewlogd", dependencies: ["Daemon"]),
     .executableTarget(name: "brewlogctl", dependencies: ["CLI"]),
@@ -72,6 +78,7 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["CTestDefaults", "DemoUpstream", "Execution", "JSON", "Platform"],
       path: "Tests/Support"),
+    .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
     .testTarget(
       name: "PlatformTests", dependencies: ["Execution", "Platform", "TestSupport"]),
     .testTarget(name: "SecretsTests", dependencies: ["Secrets"]),
@@ -95,13 +102,13 @@ let package = Package(
     .testTarget(
       name: "StoreTests",
       dependencies: [
-        "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport", "Tips",
+        "CFaultVFS", "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport", "Tips",
       ]),
     .testTarget(
       name: "UpstreamTests",
       dependencies: [
         "DemoUpstream", "Execution", "JSON", "Platform", "Requests", "Secrets", "Session",
-        "TestSupport", "Upstream",
+        "TestSupport", "Tips", "Upstream",
       ]),
     .testTarget(
       name: "DemoUpstreamTests", dependencies: ["DemoUpstream", "JSON", "TestSupport"]),
@@ -109,7 +116,14 @@ let package = Package(
     .testTarget(
       name: "CLITests",
       dependencies: [
-        "BrewlogAPI", "CLI", "Execution", "JSON", "Platform", "TestSupport", "Varlink",
+        "BrewlogAPI", "CLI", "DemoUpstream", "Execution", "JSON", "Platform", "Secrets", "Session",
+        "Store", "TestSupport", "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
+      ], exclude: ["Expected"]),
+    .testTarget(
+      name: "DaemonTests",
+      dependencies: [
+        "BrewlogAPI", "Configuration", "Daemon", "Execution", "JSON", "Platform", "Requests",
+        "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl", "brewlogd",
       ]),
     .testTarget(
       name: "DaemonTests",
@@ -128,6 +142,20 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
+// The fuzzer's program can only be linked with the fuzzer's runtime (`make fuzz`).
+if Context.environment["BREWLOG_FUZZ"] == "1" {
+  package.targets += [
+    .target(name: "CFuzz", path: "Tests/Fuzz/Driver"),
+    .executableTarget(
+      name: "Fuzz",
+      dependencies: [
+        "BrewlogAPI", "CFuzz", "Configuration", "Daemon", "Execution", "JSON", "Platform",
+        "Requests", "Secrets", "Session", "TestSupport", "Tips", "Upstream", "Varlink",
+      ],
+      path: "Tests/Fuzz/Targets"),
+  ]
+}
+
 // One block of settings for every Swift target, so that none can be laxer than the others.
 let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
@@ -138,7 +166,7 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .treatAllWarnings(as: .error),
 ]
-let cTargets = ["CLinux", "CSystemd", "CTestDefaults"]
+let cTargets = ["CFaultVFS", "CFuzz", "CLinux", "CSystemd", "CTestDefaults"]
 for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict
 }
