@@ -29,6 +29,7 @@ struct DaemonGraph: Sendable {
   private let conduct: Conduct
   private let credentialsDirectory: String?
   private let startedAt: Instant
+  private let network = Locked<NetworkWatch?>(nil)
 
   /// A configuration that parses but cannot be used.
   struct Fault: Error {
@@ -156,7 +157,20 @@ struct DaemonGraph: Sendable {
     try await events.start()
     await tips.start()
     await revocations.start()
+    watchNetwork()
     try await server.serve(on: listener)
+  }
+
+  /// An upstream that was away is asked again as soon as the network has changed.
+  private func watchNetwork() {
+    do throws(SystemError) {
+      let watch = try NetworkWatch(loop: loop) { [requester] in
+        requester.assumeIsolated { $0.networkChanged() }
+      }
+      network.withLock { $0 = watch }
+    } catch {
+      log(.debug, "changes of the network are not noticed: \(error)")
+    }
   }
 
   /// On the loop, from a reload. What can fail comes first, so that it is all or nothing.

@@ -37,8 +37,12 @@ enum CurlError {
     _ code: CURLcode, begun: Bool, origin: String, verification: Int = 0
   ) -> TransportError {
     let detail =
-      code == CURLE_PEER_FAILED_VERIFICATION
-      ? certificateFault(verification) : String(cString: curl_easy_strerror(code))
+      switch code {
+      case CURLE_PEER_FAILED_VERIFICATION: certificateFault(verification)
+      case CURLE_SSL_CACERT_BADFILE:
+        "the certificates to trust (CAFile=, or else the system's) cannot be read"
+      default: String(cString: curl_easy_strerror(code))
+      }
     let kind = kind(of: code, begun: begun)
     let what =
       switch kind {
