@@ -120,3 +120,7 @@ fuzz: deps ## feeds the parsers random bytes, SECONDS=60 each
 	if [ $${#failed[@]} -gt 0 ]; then \
 	  echo "fuzz: failed: $${failed[*]}; see $(FUZZ_WORK)/*.log" >&2; exit 1; \
 	fi
+
+.PHONY: oauth-test
+oauth-test: build ## signs in, refreshes and revokes at a real authorization server (from PyPI)
+	@Tests/OAuth/run.sh "$$($(SWIFT) build --show-bin-path)"

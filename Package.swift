@@ -63,7 +63,8 @@ let package = Package(
     .target(
       name: "CLI",
       dependencies: [
-        "BrewlogAPI", "Configuration", "CQREncode", "Execution", "JSON", "Platform", "Varlink",
+        "BrewlogAPI", "CQREncode", "Configuration", "Execution", "JSON", "Platform", "Session",
+        "Store", "Varlink",
       ]),
     .target(name: "DemoUpstream", dependencies: ["CMicrohttpd", "JSON"]),
     .executableTarget(name: "brewlogd", dependencies: ["Daemon"]),
@@ -72,9 +73,12 @@ let package = Package(
       name: "brewlog-demo-upstream", dependencies: ["DemoUpstream"], exclude: ["demo.sh"]),
 
     // Tests: one target for each library, then the whole.
+    .target(name: "CTestDefaults", path: "Tests/Defaults"),
     .target(
-      name: "TestSupport", dependencies: ["DemoUpstream", "Execution", "JSON", "Platform"],
+      name: "TestSupport",
+      dependencies: ["CTestDefaults", "DemoUpstream", "Execution", "JSON", "Platform"],
       path: "Tests/Support"),
+    .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
     .testTarget(
       name: "PlatformTests", dependencies: ["Execution", "Platform", "TestSupport"]),
     .testTarget(name: "SecretsTests", dependencies: ["Secrets"]),
@@ -98,13 +102,13 @@ let package = Package(
     .testTarget(
       name: "StoreTests",
       dependencies: [
-        "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport", "Tips",
+        "CFaultVFS", "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport", "Tips",
       ]),
     .testTarget(
       name: "UpstreamTests",
       dependencies: [
         "DemoUpstream", "Execution", "JSON", "Platform", "Requests", "Secrets", "Session",
-        "TestSupport", "Upstream",
+        "TestSupport", "Tips", "Upstream",
       ]),
     .testTarget(
       name: "DemoUpstreamTests", dependencies: ["DemoUpstream", "JSON", "TestSupport"]),
@@ -112,7 +116,14 @@ let package = Package(
     .testTarget(
       name: "CLITests",
       dependencies: [
-        "BrewlogAPI", "CLI", "Execution", "JSON", "Platform", "TestSupport", "Varlink",
+        "BrewlogAPI", "CLI", "DemoUpstream", "Execution", "JSON", "Platform", "Secrets", "Session",
+        "Store", "TestSupport", "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
+      ], exclude: ["Expected"]),
+    .testTarget(
+      name: "DaemonTests",
+      dependencies: [
+        "BrewlogAPI", "Configuration", "Daemon", "Execution", "JSON", "Platform", "Requests",
+        "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl", "brewlogd",
       ]),
     .testTarget(
       name: "DaemonTests",
@@ -155,7 +166,7 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .treatAllWarnings(as: .error),
 ]
-let cTargets = ["CFuzz", "CLinux", "CSystemd"]
+let cTargets = ["CFaultVFS", "CFuzz", "CLinux", "CSystemd", "CTestDefaults"]
 for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict
 }
