@@ -126,12 +126,6 @@ let package = Package(
         "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl", "brewlogd",
       ]),
     .testTarget(
-      name: "DaemonTests",
-      dependencies: [
-        "BrewlogAPI", "Configuration", "Daemon", "Execution", "JSON", "Platform", "Requests",
-        "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl", "brewlogd",
-      ]),
-    .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "BrewlogAPI", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform", "TestSupport",
