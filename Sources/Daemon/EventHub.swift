@@ -131,7 +131,6 @@ actor EventHub {
         unwritten = Array((batch + unwritten).suffix(Self.held))
         break
       }
-      }
     }
     isWriting = false
   }
