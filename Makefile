@@ -64,7 +64,7 @@ PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 DESTDIR ?=
 # The Swift runtime goes into the programs; the C libraries stay shared, for their security updates.
-RELEASE_FLAGS := -c release --static-swift-stdlib $(BUILD_FLAGS)
+RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath $(BUILD_FLAGS)
 PROGRAMS := brewlogd brewlogctl
 MANUALS := brewlogd.8 brewlogctl.1 brewlogd.conf.5
 
@@ -74,7 +74,7 @@ release: deps ## builds the two programs as they are installed
 	for program in $(PROGRAMS); do $(SWIFT) build $(RELEASE_FLAGS) --product "$$program"; done
 
 manuals: ## makes the manual pages, in .build/manuals
-	@command -v scdoc >/dev/null || { echo "manuals: install scdoc (apt-get install scdoc)" >&2; exit 1; }
+	@command -v scdoc >/dev/null || $(MAKE) --no-print-directory deps PACKAGES=scdoc
 	@mkdir -p .build/manuals
 	@for page in $(MANUALS); do \
 	  Sources/Manual/assemble "$$page" | scdoc > ".build/manuals/$$page.new"; \
@@ -93,3 +93,34 @@ systemd-test: deb ## the whole table under systemd 252 and 257; needs root
 
 systemd-quick: deb ## the part of it that every change must pass: systemd 252 alone
 	Tests/Systemd/run --root 252 --quick
+
+# Fuzzing. Each target runs for SECONDS; what it finds new is kept below .build for the next run.
+FUZZ_TARGETS := messages replies methods upstream configuration interfaces
+FUZZ_WORK := .build/fuzz-work
+SECONDS ?= 60
+FUZZ_FLAGS := -c release --scratch-path .build/fuzz --sanitize=address -Xswiftc -sanitize=fuzzer \
+  -Xswiftc -parse-as-library -Xswiftc -enable-testing -Xswiftc -use-ld=lld
+# A crash must end at once: the backtracer of a sanitized program hangs.
+FUZZ_ENVIRONMENT := SWIFT_BACKTRACE=enable=no BREWLOG_FUZZ=1
+
+.PHONY: fuzz
+fuzz: deps ## feeds the parsers random bytes, SECONDS=60 each
+	$(FUZZ_ENVIRONMENT) $(SWIFT) build $(FUZZ_FLAGS) --product Fuzz
+	@failed=(); \
+	for target in $(FUZZ_TARGETS); do \
+	  mkdir -p $(FUZZ_WORK)/$$target; \
+	  echo "fuzz: $$target for $(SECONDS) s"; \
+	  $(FUZZ_ENVIRONMENT) .build/fuzz/release/Fuzz $$target -max_total_time=$(SECONDS) \
+	    -max_len=4096 -rss_limit_mb=3000 -print_final_stats=1 -dict=Tests/Fuzz/dictionary \
+	    -artifact_prefix=$(FUZZ_WORK)/$$target- $(FUZZ_WORK)/$$target Tests/Fuzz/corpus/$$target \
+	    >$(FUZZ_WORK)/$$target.log 2>&1 || failed+=("$$target"); \
+	  grep -E '^(stat::number_of_executed_units|==|SUMMARY|.*Test unit written)' \
+	    $(FUZZ_WORK)/$$target.log || true; \
+	done; \
+	if [ $${#failed[@]} -gt 0 ]; then \
+	  echo "fuzz: failed: $${failed[*]}; see $(FUZZ_WORK)/*.log" >&2; exit 1; \
+	fi
+
+.PHONY: oauth-test
+oauth-test: build ## signs in, refreshes and revokes at a real authorization server (from PyPI)
+	@Tests/OAuth/run.sh "$$($(SWIFT) build --show-bin-path)"

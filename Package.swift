@@ -21,6 +21,8 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(
+      name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
 
     // What knows nothing of brewlog.
     .target(name: "Execution"),
@@ -59,7 +61,11 @@ let package = Package(
         "Tips", "Upstream", "Varlink",
       ]),
     .target(
-      name: "CLI", dependencies: ["BrewlogAPI", "Execution", "JSON", "Platform", "Varlink"]),
+      name: "CLI",
+      dependencies: [
+        "BrewlogAPI", "CQREncode", "Configuration", "Execution", "JSON", "Platform", "Session",
+        "Store", "Varlink",
+      ]),
     .target(name: "DemoUpstream", dependencies: ["CMicrohttpd", "JSON"]),
     .executableTarget(name: "brewlogd", dependencies: ["Daemon"]),
     .executableTarget(name: "brewlogctl", dependencies: ["CLI"]),
@@ -67,9 +73,12 @@ let package = Package(
       name: "brewlog-demo-upstream", dependencies: ["DemoUpstream"], exclude: ["demo.sh"]),
 
     // Tests: one target for each library, then the whole.
+    .target(name: "CTestDefaults", path: "Tests/Defaults"),
     .target(
-      name: "TestSupport", dependencies: ["DemoUpstream", "Execution", "JSON", "Platform"],
+      name: "TestSupport",
+      dependencies: ["CTestDefaults", "DemoUpstream", "Execution", "JSON", "Platform"],
       path: "Tests/Support"),
+    .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
     .testTarget(
       name: "PlatformTests", dependencies: ["Execution", "Platform", "TestSupport"]),
     .testTarget(name: "SecretsTests", dependencies: ["Secrets"]),
@@ -93,13 +102,13 @@ let package = Package(
     .testTarget(
       name: "StoreTests",
       dependencies: [
-        "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport", "Tips",
+        "CFaultVFS", "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport", "Tips",
       ]),
     .testTarget(
       name: "UpstreamTests",
       dependencies: [
         "DemoUpstream", "Execution", "JSON", "Platform", "Requests", "Secrets", "Session",
-        "TestSupport", "Upstream",
+        "TestSupport", "Tips", "Upstream",
       ]),
     .testTarget(
       name: "DemoUpstreamTests", dependencies: ["DemoUpstream", "JSON", "TestSupport"]),
@@ -107,8 +116,9 @@ let package = Package(
     .testTarget(
       name: "CLITests",
       dependencies: [
-        "BrewlogAPI", "CLI", "Execution", "JSON", "Platform", "TestSupport", "Varlink",
-      ]),
+        "BrewlogAPI", "CLI", "DemoUpstream", "Execution", "JSON", "Platform", "Secrets", "Session",
+        "Store", "TestSupport", "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
+      ], exclude: ["Expected"]),
     .testTarget(
       name: "DaemonTests",
       dependencies: [
@@ -126,6 +136,20 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
+// The fuzzer's program can only be linked with the fuzzer's runtime (`make fuzz`).
+if Context.environment["BREWLOG_FUZZ"] == "1" {
+  package.targets += [
+    .target(name: "CFuzz", path: "Tests/Fuzz/Driver"),
+    .executableTarget(
+      name: "Fuzz",
+      dependencies: [
+        "BrewlogAPI", "CFuzz", "Configuration", "Daemon", "Execution", "JSON", "Platform",
+        "Requests", "Secrets", "Session", "TestSupport", "Tips", "Upstream", "Varlink",
+      ],
+      path: "Tests/Fuzz/Targets"),
+  ]
+}
+
 // One block of settings for every Swift target, so that none can be laxer than the others.
 let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
@@ -136,7 +160,7 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .treatAllWarnings(as: .error),
 ]
-let cTargets = ["CLinux", "CSystemd"]
+let cTargets = ["CFaultVFS", "CFuzz", "CLinux", "CSystemd", "CTestDefaults"]
 for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict
 }

@@ -8,8 +8,8 @@ package struct CLIEnvironment: Sendable {
   package var standardInputIsTerminal: Bool
   package var standardOutputIsTerminal: Bool
   package var standardErrorIsTerminal: Bool
-  /// The terminal's columns, where there is a terminal that says so.
-  package var terminalColumns: Int?
+  /// How large the terminal is, where there is one that says so; asked again after SIGWINCH.
+  package var terminalSize: @Sendable () -> TerminalSize?
   package var now: @Sendable () -> WallTime
   /// Seconds east of UTC at a moment, here.
   package var utcOffset: @Sendable (WallTime) -> Int
@@ -19,10 +19,20 @@ package struct CLIEnvironment: Sendable {
   package var uidOfUser: @Sendable (String) -> UInt32?
   /// The name of the group that owns a file.
   package var groupOfFile: @Sendable (String) -> String?
+  /// Takes these signals from now on; nil where a test stands in for the terminal.
+  package var catchSignals: @Sendable ([Int32]) -> CaughtSignals? = { _ in nil }
+  /// What a person types: a descriptor to wait for, and what can be read from it; empty at its end.
+  package var inputDescriptor: Int32?
+  package var readTyped: @Sendable () -> [UInt8] = { [] }
+  /// Shows an address in the person's browser; false where there is none.
+  package var openBrowser: @Sendable (String) -> Bool = { _ in false }
+  /// Waits that long, or until one of the descriptors has something, which is then returned.
+  package var pause: @Sendable (Duration, [Int32]) -> Int32? = { CLIEnvironment.wait($0, for: $1) }
 
   package init(
     variables: [String: String], uid: UInt32, standardInputIsTerminal: Bool,
-    standardOutputIsTerminal: Bool, standardErrorIsTerminal: Bool, terminalColumns: Int?,
+    standardOutputIsTerminal: Bool, standardErrorIsTerminal: Bool,
+    terminalSize: @escaping @Sendable () -> TerminalSize?,
     now: @escaping @Sendable () -> WallTime, utcOffset: @escaping @Sendable (WallTime) -> Int,
     readInput: @escaping @Sendable (Int) -> [UInt8],
     uidOfUser: @escaping @Sendable (String) -> UInt32?,
@@ -33,7 +43,7 @@ package struct CLIEnvironment: Sendable {
     self.standardInputIsTerminal = standardInputIsTerminal
     self.standardOutputIsTerminal = standardOutputIsTerminal
     self.standardErrorIsTerminal = standardErrorIsTerminal
-    self.terminalColumns = terminalColumns
+    self.terminalSize = terminalSize
     self.now = now
     self.utcOffset = utcOffset
     self.readInput = readInput
@@ -60,8 +70,19 @@ package struct CLIEnvironment: Sendable {
 
   /// The terminal's own word, else COLUMNS, else 80; never so narrow that nothing fits.
   var width: Int {
-    let columns = terminalColumns ?? variables["COLUMNS"].flatMap { Int($0) } ?? 80
+    let columns = terminalSize()?.columns ?? variables["COLUMNS"].flatMap { Int($0) } ?? 80
     return min(max(columns, 20), 1000)
+  }
+}
+
+/// In characters.
+package struct TerminalSize: Equatable, Sendable {
+  package var columns: Int
+  package var rows: Int
+
+  package init(columns: Int, rows: Int) {
+    self.columns = columns
+    self.rows = rows
   }
 }
 

@@ -6,14 +6,15 @@ package enum CommandLineTool {
   package static func run(
     _ words: [String], environment: CLIEnvironment,
     sink: @escaping (CommandOutput.Channel, String) -> Void,
-    connect: (SocketPlace) -> any DaemonPort
+    connect: @escaping (SocketPlace) -> any DaemonPort
   ) -> ExitCode {
     let colour = colourChoice(words)
     let output = CommandOutput(
       appearance: Appearance(
         terminal: environment.standardOutputIsTerminal,
         colour: environment.wantsColour(colour, terminal: environment.standardOutputIsTerminal),
-        unicode: environment.unicode, width: environment.width),
+        unicode: environment.unicode, width: environment.width,
+        redraws: environment.standardOutputIsTerminal && environment.variables["TERM"] != "dumb"),
       errorColour: environment.wantsColour(colour, terminal: environment.standardErrorIsTerminal),
       sink: sink)
     do throws(CommandFailure) {
@@ -26,7 +27,7 @@ package enum CommandLineTool {
 
   private static func run(
     _ words: [String], _ environment: CLIEnvironment, _ output: CommandOutput,
-    _ connect: (SocketPlace) -> any DaemonPort
+    _ connect: @escaping (SocketPlace) -> any DaemonPort
   ) throws(CommandFailure) -> ExitCode {
     let arguments = try ParsedArguments(words, commands: CommandTable.all)
     if let colour = arguments.value("--color"), ColourChoice(rawValue: colour) == nil {
@@ -52,8 +53,8 @@ package enum CommandLineTool {
       instance: arguments.value("--instance"), environment: environment)
     return try command.run(
       CommandContext(
-        arguments: arguments, environment: environment, place: place, daemon: connect(place),
-        output: output))
+        arguments: arguments, environment: environment, place: place, output: output,
+        connect: connect))
   }
 
   /// Wanted before the arguments are known to be right, since their errors are coloured too.

@@ -8,12 +8,15 @@ package struct Appearance: Sendable {
   /// Whether characters outside ASCII can be shown.
   package var unicode: Bool
   package var width: Int
+  /// Whether a line can be taken back and written anew.
+  package var redraws: Bool
 
-  package init(terminal: Bool, colour: Bool, unicode: Bool, width: Int) {
+  package init(terminal: Bool, colour: Bool, unicode: Bool, width: Int, redraws: Bool) {
     self.terminal = terminal
     self.colour = colour
     self.unicode = unicode
     self.width = width
+    self.redraws = redraws
   }
 
   /// Foreign text on one line, in characters that can be shown here.
@@ -45,7 +48,8 @@ package final class CommandOutput {
 
   package let appearance: Appearance
   private let errorColour: Bool
-  private let sink: (Channel, String) -> Void
+  private let write: (Channel, String) -> Void
+  private var hasTransient = false
 
   package init(
     appearance: Appearance, errorColour: Bool = false,
@@ -53,8 +57,42 @@ package final class CommandOutput {
   ) {
     self.appearance = appearance
     self.errorColour = errorColour
-    self.sink = sink
+    self.write = sink
   }
+
+  private func sink(_ channel: Channel, _ text: String) {
+    if hasTransient { transient(nil) }
+    write(channel, text)
+  }
+
+  /// A line that is replaced by whatever comes next: a countdown, a progress. Nothing where a
+  /// terminal cannot do that. Nil takes it away.
+  package func transient(_ text: StyledText?) {
+    guard appearance.redraws else { return }
+    // Carriage return and "erase in line" (ECMA-48, 8.3.41); one column less than there is, or
+    // the terminal would begin another line.
+    let shown = text.map { $0.folded(by: appearance).clipped(to: appearance.width - 1, appearance) }
+    hasTransient = shown != nil
+    write(
+      .standardOutput, "\r\u{1B}[K" + (shown?.rendered(colour: appearance.colour) ?? ""))
+  }
+
+  // MARK: A whole screen (xterm's control sequences, which every terminal of today takes)
+
+  /// Another screen, so that what stood here comes back; no cursor.
+  package func beginScreen() { write(.standardOutput, "\u{1B}[?1049h\u{1B}[?25l") }
+
+  package func endScreen() { write(.standardOutput, "\u{1B}[?25h\u{1B}[?1049l") }
+
+  /// In one write, each line erased to its end: nothing flickers.
+  package func screen(_ lines: [StyledText]) {
+    let text = lines.map {
+      $0.folded(by: appearance).rendered(colour: appearance.colour) + "\u{1B}[K"
+    }.joined(separator: "\r\n")
+    write(.standardOutput, "\u{1B}[H" + text + "\u{1B}[J")
+  }
+
+  // MARK: Lines
 
   package func line(_ text: StyledText = "") {
     sink(.standardOutput, text.rendered(colour: appearance.colour) + "\n")

@@ -18,6 +18,7 @@ package enum CommandTable {
         ReloadCommand.command, CanICommand.command,
       ]
     ),
+    ("This host", [DoctorCommand.command, CompletionCommand.command]),
   ]
 
   package static var all: [Command] { groups.flatMap(\.commands) }

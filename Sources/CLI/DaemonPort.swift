@@ -9,9 +9,11 @@ package protocol DaemonPort: AnyObject {
     _ method: APIMethod, _ parameters: [String: JSONValue], timeout: Duration
   ) throws(ClientError) -> JSONValue
 
-  /// Each reply as it comes, until the last or until `each` returns false.
+  /// Each reply as it comes, until the last or until `each` returns false, and in between what the
+  /// descriptors and the clock bring.
   func stream(
-    _ method: APIMethod, _ parameters: [String: JSONValue], _ each: (JSONValue) -> Bool
+    _ method: APIMethod, _ parameters: [String: JSONValue], alongside others: () -> [Int32],
+    tick: Duration?, _ each: (StreamStep) -> Bool
   ) throws(ClientError)
 
   /// The account that the other end of the socket runs as, by the kernel's word (SO_PEERCRED).

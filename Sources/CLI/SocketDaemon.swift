@@ -23,10 +23,11 @@ package final class SocketDaemon: DaemonPort {
   }
 
   package func stream(
-    _ method: APIMethod, _ parameters: [String: JSONValue], _ each: (JSONValue) -> Bool
+    _ method: APIMethod, _ parameters: [String: JSONValue], alongside others: () -> [Int32],
+    tick: Duration?, _ each: (StreamStep) -> Bool
   ) throws(ClientError) {
     try connect()
-    try client?.stream(method.rawValue, parameters, each)
+    try client?.stream(method.rawValue, parameters, alongside: others, tick: tick, each)
   }
 
   package func serverUID() throws(ClientError) -> UInt32 {

@@ -8,6 +8,18 @@ package struct SocketPlace: Sendable, Hashable {
   /// The accounts that it may run as, besides root and the caller.
   package let daemonUsers: [String]
 
+  /// The same daemon at another path.
+  func at(_ path: String) -> SocketPlace {
+    SocketPlace(path: path, isOwn: isOwn, startCommand: startCommand, daemonUsers: daemonUsers)
+  }
+
+  private init(path: String, isOwn: Bool, startCommand: String?, daemonUsers: [String]) {
+    self.path = path
+    self.isOwn = isOwn
+    self.startCommand = startCommand
+    self.daemonUsers = daemonUsers
+  }
+
   package init(
     socket: String?, user: Bool, instance: String?, environment: CLIEnvironment
   ) throws(CommandFailure) {

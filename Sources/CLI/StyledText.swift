@@ -1,6 +1,8 @@
 /// How a piece of text stands out where colour is wanted.
 package enum Tone: Sendable {
   case plain, strong, faint, good, warning, bad, accent
+  /// Black on white, whatever the theme: cameras want a QR code so. And the dark of one.
+  case code, codeDark
 
   /// SGR parameters (ECMA-48, 8.3.117), from the sixteen colours that every theme has.
   var escape: String? {
@@ -12,6 +14,8 @@ package enum Tone: Sendable {
     case .warning: "\u{1B}[33m"
     case .bad: "\u{1B}[31m"
     case .accent: "\u{1B}[36m"
+    case .code: "\u{1B}[30;107m"
+    case .codeDark: "\u{1B}[40m"
     }
   }
 }
@@ -39,6 +43,21 @@ package struct StyledText: Sendable, ExpressibleByStringLiteral {
   func folded(by appearance: Appearance) -> StyledText {
     var copy = self
     copy.runs = runs.map { (appearance.line($0.text), $0.tone) }
+    return copy
+  }
+
+  /// Cut at the end of a line.
+  func clipped(to width: Int, _ appearance: Appearance) -> StyledText {
+    if self.width <= width { return self }
+    var copy = self
+    copy.runs = []
+    var left = width
+    for run in runs where left > 0 {
+      let text = TextLayout.clip(run.text, to: left, mark: appearance.ellipsis)
+      left -= DisplayWidth.of(text)
+      copy.runs.append((text, run.tone))
+      if text != run.text { break }
+    }
     return copy
   }
 

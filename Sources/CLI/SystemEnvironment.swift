@@ -6,20 +6,47 @@ import Platform
 extension CLIEnvironment {
   /// The process's own world.
   package static func system() -> CLIEnvironment {
-    CLIEnvironment(
-      variables: ProcessInfo.processInfo.environment, uid: getuid(),
+    let variables = ProcessInfo.processInfo.environment
+    var environment = CLIEnvironment(
+      variables: variables, uid: getuid(),
       standardInputIsTerminal: isatty(STDIN_FILENO) == 1,
       standardOutputIsTerminal: isatty(STDOUT_FILENO) == 1,
       standardErrorIsTerminal: isatty(STDERR_FILENO) == 1,
-      terminalColumns: terminalColumns(), now: { SystemClock.wallTime }, utcOffset: utcOffset,
+      terminalSize: { terminalSize(STDOUT_FILENO) }, now: { SystemClock.wallTime },
+      utcOffset: utcOffset,
       readInput: readInput, uidOfUser: { Accounts.userID(of: $0) }, groupOfFile: groupOfFile)
+    environment.catchSignals = { try? CaughtSignals($0) }
+    environment.inputDescriptor = STDIN_FILENO
+    environment.readTyped = readTyped
+    environment.openBrowser = { openBrowser($0, variables) }
+    return environment
   }
 
   /// ioctl_tty(2), TIOCGWINSZ; a terminal that does not know says 0.
-  private static func terminalColumns() -> Int? {
+  package static func terminalSize(_ descriptor: Int32) -> TerminalSize? {
     var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-    return Int(size.ws_col)
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+      return nil
+    }
+    return TerminalSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
+  }
+
+  @Sendable private static func readTyped() -> [UInt8] {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = read(STDIN_FILENO, &buffer, buffer.count)
+    return Array(buffer.prefix(max(0, count)))
+  }
+
+  /// Only where there is a desktop, and never as root: a browser is not to run with all rights.
+  private static func openBrowser(_ address: String, _ variables: [String: String]) -> Bool {
+    let hasDesktop = ["WAYLAND_DISPLAY", "DISPLAY"].contains { !(variables[$0] ?? "").isEmpty }
+    guard hasDesktop, geteuid() != 0,
+      let opener = try? RunningProgram(
+        "xdg-open", [address], environment: variables, output: .nowhere)
+    else { return false }
+    // It ends at once where it hands over to a browser, and goes on where it is one.
+    let end = opener.wait(atMost: .seconds(3))
+    return end == nil || end == .exited(0)
   }
 
   @Sendable private static func utcOffset(_ moment: WallTime) -> Int {

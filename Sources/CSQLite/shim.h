@@ -16,3 +16,24 @@ static inline int brewlog_sqlite_bind_text(sqlite3_stmt *statement, int index, c
 static inline int brewlog_sqlite_configure(sqlite3 *database, int option, int value) {
   return sqlite3_db_config(database, option, value, (int *)0);
 }
+
+// The main file's bytes, read through SQLite's own descriptor. Opening the file once more and
+// closing it would drop the process's POSIX locks on it, and with them the database's safety.
+static inline long long brewlog_sqlite_file_size(sqlite3 *database) {
+  sqlite3_file *file = 0;
+  sqlite3_int64 size = 0;
+  if (sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) {
+    return -1;
+  }
+  if (file == 0 || file->pMethods == 0) return -1;
+  return file->pMethods->xFileSize(file, &size) == SQLITE_OK ? size : -1;
+}
+
+static inline int brewlog_sqlite_file_read(sqlite3 *database, void *bytes, int count,
+                                           long long offset) {
+  sqlite3_file *file = 0;
+  int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  if (code != SQLITE_OK) return code;
+  if (file == 0 || file->pMethods == 0) return SQLITE_MISUSE;
+  return file->pMethods->xRead(file, bytes, count, offset);
+}

@@ -89,7 +89,7 @@ struct DaemonGraph: Sendable {
         vendor: "brewlog", product: "brewlogd", version: BrewlogDaemon.version,
         url: "https://brewlog.example"),
       interfaces: MethodTable.interfaces, limits: Self.limits(configuration), handler: handler
-    ) { notice in log(.warning, "connections are refused: \(notice)") }
+    ) { notice in log(.warning, notice.description) }
   }
 
   /// What the methods ask.
@@ -106,7 +106,8 @@ struct DaemonGraph: Sendable {
       loop: loop, coordinator: parts.0, requester: parts.1, tips: parts.2, events: parts.3,
       logins: parts.4, revocations: parts.5,
       quota: QuotaKeeper(ground: loop, perMinute: configuration.access.requestsPerMinute),
-      access: access(configuration, log), configuration: configuration, log: log,
+      access: access(configuration, log), refusals: RefusalLog(ground: loop, log: log),
+      configuration: configuration, log: log,
       startedAt: startedAt, conduct: conduct)
   }
 

@@ -11,7 +11,7 @@ import Varlink
 /// Answers the calls of the contract: decides who may, then hands each method its parameters. The
 /// methods themselves, one file each kind, decode, ask and encode; no rule lives in them.
 struct MethodHandler: CallHandler {
-  let loop: EventLoop
+  let loop: any Ground
   let coordinator: SessionCoordinator
   let requester: ResilientRequester
   let tips: TipService
@@ -20,6 +20,7 @@ struct MethodHandler: CallHandler {
   let revocations: RevocationCoordinator
   let quota: QuotaKeeper
   let access: Access
+  let refusals: RefusalLog
   let configuration: DaemonConfiguration
   let log: Log
   let startedAt: Instant
@@ -31,10 +32,7 @@ struct MethodHandler: CallHandler {
     }
     let verdict = access.verdict(on: method, for: caller.peer)
     guard verdict.allowed else {
-      log(
-        .notice,
-        "refused \(method.rawValue) to uid \(caller.peer.uid), pid \(caller.peer.pid): \(verdict.rule)"
-      )
+      refusals.assumeIsolated { $0.note(method, caller.peer, rule: verdict.rule) }
       return .now(.failure(.permissionDenied))
     }
     do throws(VarlinkError) {

@@ -72,6 +72,7 @@ extension SessionCoordinator {
       await endSession(reason: reason, httpStatus: nil)
       throw machine.signedOutError
     }
+    join(flight)
     // The refresh's own deadline is the daemon's: a patient caller is answered by it, too.
     let latest = ground.now.advanced(by: machine.policy.deadline)
     try await wait(for: flight, by: min(deadline, latest))

@@ -29,6 +29,13 @@ enum FileName {
     ["-wal", "-shm", "-journal"].map { database + $0 }
   }
 
+  /// A file that was to take another one's place.
+  static func isLeftover(_ name: String) -> Bool {
+    let making = [session, tips, keyring, outboxKey].map { $0 + ".new" }
+    return making.contains { name == $0 || name.hasPrefix($0 + "-") }
+      || (owner(of: name) != nil && name.hasSuffix(".new"))
+  }
+
   static func isSetAside(_ name: String) -> Bool { name.contains(".damaged-") }
   static func isBackup(_ name: String) -> Bool { name.contains(".backup-") }
 }

@@ -18,6 +18,7 @@ extension SQLiteSessionStore {
     let source = KeySource.inForce(configuration, in: directory.path)
     let keyring = try openKeyring(directory, source, configuration, &warnings)
     let fingerprinter = keyring.fingerprinter
+    try removeLeftovers(directory, source)
     let parts = StoreParts(
       configuration: configuration, directory: directory, lock: lock, keyring: keyring,
       keySource: source)
@@ -27,6 +28,21 @@ extension SQLiteSessionStore {
       parts: parts, thread: StoreThread(), fingerprinter: fingerprinter)
     return OpenedStore(
       sessions: store, tips: SQLiteTipStore(store: store), warnings: warnings)
+  }
+
+  /// What a crash has left of files that were being made or replaced: with the keyring open, none
+  /// of them is needed.
+  private static func removeLeftovers(
+    _ directory: StateDirectory, _ source: KeySource
+  ) throws(StoreOpenError) {
+    do throws(DirectoryError) {
+      for name in try directory.names() where FileName.isLeftover(name) {
+        try directory.destroy(name)
+      }
+    } catch {
+      throw StoreOpenError(error)
+    }
+    if case .file(let path) = source { KeyMaterial.removeSuccessor(of: path) }
   }
 
   static func takeLock(_ directory: StateDirectory) throws(StoreOpenError) -> LockFile {
@@ -50,6 +66,11 @@ extension SQLiteSessionStore {
   ) throws(StoreOpenError) -> Keyring {
     let hasStore = directory.exists(FileName.session)
     var material = try KeyMaterial.read(source, warnings: &warnings)
+    if material == nil, let stored = try? directory.read(FileName.keyring, limit: 1 << 16),
+      let keyring = try openWithSuccessor(stored, source, &warnings)
+    {
+      return try settled(keyring, in: directory)
+    }
     if material == nil {
       guard !hasStore else {
         throw .keyMissing(
@@ -67,7 +88,12 @@ extension SQLiteSessionStore {
     } catch {
       throw StoreOpenError(error)
     }
-    if let stored, let keyring = try Keyring.open(stored, with: material) { return keyring }
+    if let stored, let keyring = try Keyring.open(stored, with: material) {
+      return try settled(keyring, in: directory)
+    }
+    if let stored, let keyring = try openWithSuccessor(stored, source, &warnings) {
+      return try settled(keyring, in: directory)
+    }
     guard !hasStore else {
       throw .keyWrong(
         stored == nil
@@ -82,6 +108,28 @@ extension SQLiteSessionStore {
     } catch {
       throw StoreOpenError(error)
     }
+    return keyring
+  }
+
+  /// A rekey that was cut short before the new key file took the old one's place.
+  private static func openWithSuccessor(
+    _ stored: [UInt8], _ source: KeySource, _ warnings: inout [String]
+  ) throws(StoreOpenError) -> Keyring? {
+    guard case .file(let path) = source,
+      let material = try KeyMaterial.read(
+        .file(path: path + KeyMaterial.successor), warnings: &warnings),
+      let keyring = try Keyring.open(stored, with: material)
+    else { return nil }
+    try KeyMaterial.promote(path)
+    return keyring
+  }
+
+  private static func settled(
+    _ keyring: consuming Keyring, in directory: StateDirectory
+  ) throws(StoreOpenError) -> Keyring {
+    guard keyring.stored.previous != nil else { return keyring }
+    try StoreKeys.finish(keyring, in: directory)
+    keyring.stored.previous = nil
     return keyring
   }
 }

@@ -27,7 +27,7 @@ package struct VarlinkClient: ~Copyable {
   private static let maxReplyDepth = 512
 
   private var descriptor: FileDescriptor?
-  private var decoder = FrameDecoder(maxMessageBytes: maxReplyBytes)
+  var decoder = FrameDecoder(maxMessageBytes: maxReplyBytes)
 
   /// Who serves, by the kernel's word (SO_PEERCRED): to be looked at before a secret is sent.
   package let serverCredentials: PeerCredentials
@@ -93,28 +93,28 @@ package struct VarlinkClient: ~Copyable {
       Call(method: method, parameters: parameters, oneway: true), Deadline(after: timeout))
   }
 
-  private func success(
+  func success(
     _ reply: Envelope.IncomingReply
   ) throws(ClientError) -> [String: JSONValue] {
     guard let name = reply.error else { return reply.parameters }
     throw .failure(VarlinkError(name: name, parameters: reply.parameters))
   }
 
-  private mutating func close() {
+  mutating func close() {
     descriptor = nil
     decoder.release()
   }
 
   // MARK: Bytes
 
-  private var rawDescriptor: Int32? {
+  var rawDescriptor: Int32? {
     switch descriptor {
     case .some(let descriptor): descriptor.rawValue
     case nil: nil
     }
   }
 
-  private mutating func write(_ call: Call, _ deadline: Deadline) throws(ClientError) {
+  mutating func write(_ call: Call, _ deadline: Deadline) throws(ClientError) {
     let bytes = Envelope.encode(call)
     var sent = 0
     while sent < bytes.count {
@@ -143,7 +143,7 @@ package struct VarlinkClient: ~Copyable {
     }
   }
 
-  private mutating func nextMessage() throws(ClientError) -> [UInt8]? {
+  mutating func nextMessage() throws(ClientError) -> [UInt8]? {
     do throws(FrameTooLong) {
       return try decoder.next()
     } catch {
@@ -152,7 +152,7 @@ package struct VarlinkClient: ~Copyable {
     }
   }
 
-  private mutating func decode(
+  mutating func decode(
     _ message: [UInt8]
   ) throws(ClientError) -> Envelope.IncomingReply {
     do throws(MalformedMessage) {
@@ -183,7 +183,7 @@ package struct VarlinkClient: ~Copyable {
 }
 
 /// A moment on the clock that nobody sets, for poll(2).
-private struct Deadline {
+struct Deadline {
   private let end: ContinuousClock.Instant?
 
   init(after timeout: Duration?) {

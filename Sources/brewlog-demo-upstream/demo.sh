@@ -125,7 +125,7 @@ ctl login --token-stdin <<'END' || fail "brewlogctl login failed"
 END
 
 say "The tip of the day"
-ctl tip </dev/null || fail "brewlogctl tip failed"
+ctl tip --card </dev/null || fail "brewlogctl tip failed"
 
 say "What the upstream saw: the token refused, one refresh, the tip"
 expect_requests 0 $'GET /tips/today 401\nPOST /auth/refresh 200\nGET /tips/today 200'

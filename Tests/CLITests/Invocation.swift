@@ -11,6 +11,7 @@ struct Invocation {
 
   var arguments: [String]
   var width = 80
+  var height = 24
   var terminal = false
   var locale = "en_GB.UTF-8"
   var variables: [String: String] = [:]
@@ -41,12 +42,13 @@ struct Invocation {
 
   func run(socket: String? = nil) -> Outcome {
     let (input, users, group) = (input, users, groupOfFile)
+    let size = terminal ? TerminalSize(columns: width, rows: height) : nil
     var all = variables
     all["LANG"] = locale
     let environment = CLIEnvironment(
       variables: all, uid: uid, standardInputIsTerminal: inputIsTerminal,
       standardOutputIsTerminal: terminal, standardErrorIsTerminal: terminal,
-      terminalColumns: terminal ? width : nil, now: { Self.now }, utcOffset: { _ in 0 },
+      terminalSize: { size }, now: { Self.now }, utcOffset: { _ in 0 },
       readInput: { Array(input.prefix($0 + 1)) }, uidOfUser: { users[$0] },
       groupOfFile: { _ in group })
     let collected = Locked((out: "", err: ""))

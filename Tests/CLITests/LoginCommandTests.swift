@@ -178,7 +178,8 @@ final class RecordingPort: DaemonPort {
   }
 
   func stream(
-    _ method: APIMethod, _ parameters: [String: JSONValue], _ each: (JSONValue) -> Bool
+    _ method: APIMethod, _ parameters: [String: JSONValue], alongside others: () -> [Int32],
+    tick: Duration?, _ each: (StreamStep) -> Bool
   ) throws(ClientError) {
     throw .connectionClosed
   }

@@ -162,4 +162,16 @@ struct TipCommandTests {
     #expect(daemon.received.count == 1)
     await daemon.stop()
   }
+
+  @Test func `a card may be asked for in a pipe, as wide as COLUMNS says`() async throws {
+    let daemon = try await ScriptedDaemon([.today: .reply(Samples.entry)])
+    var invocation = Invocation("tip", "--card")
+    invocation.variables = ["COLUMNS": "50"]
+    let outcome = invocation.on(daemon)
+    #expect(outcome.lines.first?.hasPrefix("╭─ Tip of the day · 2026-11-30 ─") == true)
+    #expect(outcome.lines.allSatisfy { DisplayWidth.of($0) == 50 }, "\(outcome.out)")
+    #expect(!outcome.out.contains("\u{1B}"))
+    #expect(Invocation("tip", "--card", "--format", "{id}").on(daemon).exit == .usage)
+    await daemon.stop()
+  }
 }

@@ -10,12 +10,15 @@ enum LoginCommand {
       OptionSpec("--token-stdin", nil, "take tokens from standard input"),
     ],
     details:
-      "Without options, shows an address and a code to enter there, and waits. With --token-stdin, "
+      "Without options, shows an address and a code to enter there, on any device, and waits. "
+      + "--browser opens one on this host; where it cannot, paste the address that a browser "
+      + "elsewhere was sent to at the end. Ctrl-C cancels the attempt. With --token-stdin, "
       + "reads {\"accessToken\", \"refreshToken\", \"expiresInSeconds\", \"account\", \"scope\"} "
       + "(one of the tokens is needed), or a bare refresh token; before anything is sent, it checks "
       + "that root, the daemon's user or you stand at the other end.",
     examples: [
       ("login", "by the device flow"),
+      ("login --browser", "by a browser on this host, or a pasted address"),
       ("login --token-stdin < token.json", "from a file that only you can read"),
       ("login --token-stdin < <(pass show brewlog)", "from a password store"),
     ],
@@ -32,22 +35,7 @@ enum LoginCommand {
       }
       return try importTokens(context)
     }
-    var session: Snapshot?
-    let parameters: [String: JSONValue] =
-      arguments.has("--browser") ? ["flow": .string(LoginFlow.browser.name)] : [:]
-    var shownAttempt: String?
-    try context.follow(.login, parameters, as: LoginReply.self) { reply in
-      if let attempt = reply.attempt, attempt.id != shownAttempt {
-        shownAttempt = attempt.id
-        if !context.json { show(attempt, context) }
-      }
-      session = reply.session ?? session
-      return true
-    }
-    guard let session else {
-      throw CommandFailure(
-        .failed, "the sign-in ended without a session", remedy: "See why: brewlogctl explain")
-    }
+    let session = try LoginConversation(context).run(arguments.has("--browser") ? .browser : nil)
     if !context.json { signedIn(session, context) }
     return .done
   }
@@ -62,26 +50,11 @@ enum LoginCommand {
     }
     let bytes = context.environment.readInput(TokenInput.maxBytes)
     let parameters = try TokenInput.parameters(bytes)
-    try ServerCheck.require(context)
+    try ServerCheck.require(context, what: "the token")
     let reply = try context.ask(
       .importCredentials, parameters, timeout: CommandContext.upstream, as: SessionReply.self)
     if !context.json { signedIn(reply.session, context) }
     return .done
-  }
-
-  private static func show(_ attempt: LoginAttempt, _ context: CommandContext) {
-    let output = context.output
-    if let prompt = attempt.device {
-      output.line(StyledText("Open  ") + StyledText(prompt.verificationUri, .accent))
-      output.line(StyledText("Enter ") + StyledText(prompt.userCode, .strong))
-      if let complete = prompt.verificationUriComplete {
-        output.line(StyledText("Or open at once: " + complete, .faint))
-      }
-    } else if let address = attempt.authorizeUri {
-      output.line("Open in a browser on this host:")
-      output.line(StyledText(address, .accent))
-    }
-    output.line(StyledText("It ends \(context.words.relative(attempt.expiresAt)).", .faint))
   }
 
   private static func signedIn(_ session: Snapshot, _ context: CommandContext) {

@@ -11,6 +11,7 @@ enum TipCommand {
       OptionSpec("--cache-only", nil, "never go upstream"),
       OptionSpec("--wait", "SPAN", "how long to wait before a cached tip will do"),
       OptionSpec("--format", "TEMPLATE", "print this, with {fields} filled in"),
+      OptionSpec("--card", nil, "the card, in a pipe too; COLUMNS is its width there"),
     ],
     details:
       "On a terminal the tip is a card; in a pipe it is plain text. A template may use \\n, \\t and "
@@ -25,6 +26,9 @@ enum TipCommand {
 
   static func run(_ context: CommandContext) throws(CommandFailure) -> ExitCode {
     let arguments = context.arguments
+    if arguments.has("--card"), arguments.value("--format") != nil {
+      throw arguments.usage("--card and --format exclude each other")
+    }
     let template: TipTemplate? =
       if let text = arguments.value("--format") { try TipTemplate(text, arguments) } else { nil }
     var parameters: [String: JSONValue] = [:]
@@ -44,7 +48,7 @@ enum TipCommand {
     if context.json { return .done }
     if let template {
       context.output.composed(template.filled(with: entry))
-    } else if context.appearance.terminal {
+    } else if context.appearance.terminal || arguments.has("--card") {
       TipCard(entry: entry, title: id == nil ? "Tip of the day" : "Tip", context: context).show()
     } else {
       showPlain(entry, context)

@@ -58,10 +58,11 @@ struct DatabaseFile {
       throw StoreOpenError(error)
     }
     var newer: Int?
+    let hasLog = directory.size(of: name + "-wal") > 0
     do throws(SQLiteError) {
       let database = try Database(path: directory.path(of: name), options: options)
       // Until it is known to be ours to change, not even its log is folded in.
-      database.keepLogOnClose(true)
+      database.keepLogOnClose(hasLog)
       let version = try database.schemaVersion(schema)
       if version > schema.version, try database.minimumReader() > schema.version {
         newer = version

@@ -93,8 +93,16 @@ final class StateDirectory {
 
   func remove(_ name: String) throws(DirectoryError) { try directory.remove(name) }
 
-  /// Zeros, then no name, then the directory synced.
-  func destroy(_ name: String) throws(DirectoryError) { try directory.destroy(name) }
+  /// Zeros, then no name, then the directory synced. A directory that somebody has put there is
+  /// moved aside: it held nothing of ours.
+  func destroy(_ name: String) throws(DirectoryError) {
+    do throws(DirectoryError) {
+      try directory.destroy(name)
+    } catch {
+      guard error.systemCode == EISDIR else { throw error }
+      try directory.rename(name, to: "foreign.damaged-\(name)")
+    }
+  }
 
   private static func canonical(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }

@@ -27,7 +27,20 @@ enum KeySource: Equatable {
       let path = credentials + "/" + FileName.credential
       if access(path, F_OK) == 0 { return .credential(path: path) }
     }
-    return .file(path: configuration.keyFile ?? directory + "/" + FileName.masterKey)
+    return .file(path: keyFile(configuration, in: directory))
+  }
+
+  /// Every place that may hold a key of this store, the one in force first.
+  static func all(_ configuration: StoreConfiguration, in directory: String) -> [KeySource] {
+    let path = keyFile(configuration, in: directory)
+    var sources: [KeySource] = [.file(path: path), .file(path: path + KeyMaterial.successor)]
+    let first = inForce(configuration, in: directory)
+    if case .credential = first { sources.insert(first, at: 0) }
+    return sources
+  }
+
+  private static func keyFile(_ configuration: StoreConfiguration, in directory: String) -> String {
+    configuration.keyFile ?? directory + "/" + FileName.masterKey
   }
 }
 
@@ -35,6 +48,8 @@ enum KeySource: Equatable {
 enum KeyMaterial {
   static let longest = 4096
   static let shortest = 16
+  /// What a key file's name has at its end until it takes the old one's place.
+  static let successor = ".new"
 
   /// Nil where there is no file.
   static func read(_ source: KeySource, warnings: inout [String]) throws(StoreOpenError) -> Secret?
@@ -74,8 +89,9 @@ enum KeyMaterial {
   }
 
   /// Makes a new key file; its content and its name are durable before it is used.
-  static func make(at path: String) throws(StoreOpenError) -> Secret {
+  static func make(at path: String, replacing: Bool = false) throws(StoreOpenError) -> Secret {
     do throws(SystemError) {
+      if replacing { unlink(path) }
       guard let key = try? Secret.random(count: 32) else {
         throw SystemError(operation: "lock memory for the master key", code: ENOMEM)
       }
@@ -94,6 +110,26 @@ enum KeyMaterial {
       throw .unusable(error.description)
     }
   }
+
+  /// Lets the successor take the key file's place; the old key is overwritten first, since the
+  /// keyring no longer has a slot for it.
+  static func promote(_ path: String) throws(StoreOpenError) {
+    do throws(SystemError) {
+      let raw = Glibc.open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+      if raw >= 0 {
+        let file = FileDescriptor(owning: raw)
+        let zeros = [UInt8](repeating: 0, count: 32)
+        _ = write(file.rawValue, zeros, zeros.count)
+        fsync(file.rawValue)
+      }
+      guard rename(path + successor, path) == 0 else { throw .last("rename \(path)\(successor)") }
+      try syncDirectory(of: path)
+    } catch {
+      throw .unusable(error.description)
+    }
+  }
+
+  static func removeSuccessor(of path: String) { unlink(path + successor) }
 
   static func syncDirectory(of path: String) throws(SystemError) {
     let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."

@@ -81,7 +81,37 @@ struct Keyring: ~Copyable {
     return Slot(label: label, createdAt: now.milliseconds, sealed: sealed.hex)
   }
 
-  var encoded: [UInt8] {
+  /// A keyring with a new volume key and one slot; the fingerprints stay as they are, and the old
+  /// volume key stays known until all that it has sealed is sealed anew.
+  static func successor(
+    of old: borrowing Keyring, for material: borrowing Secret, at now: WallTime
+  ) throws(StoreOpenError) -> Keyring {
+    guard let sealed = [UInt8](hex: old.stored.fingerprint),
+      let fingerprint = try? old.volume.open(sealed, for: Array("fingerprint".utf8))
+    else { throw .keyWrong("the file \(FileName.keyring) is damaged: restore it") }
+    let volume = try memory { () throws(SecretError) in try SealingKey.random() }
+    let only = try memory { () throws(SecretError) -> Slot in
+      try slot(masterLabel, volume, material, now)
+    }
+    let stored = Stored(
+      version: version, slots: [only],
+      fingerprint: volume.seal(fingerprint, for: Array("fingerprint".utf8)).hex,
+      previous: old.volume.withBytes { volume.seal($0, for: Array("previous".utf8)).hex })
+    return Keyring(
+      stored: stored, volume: volume, fingerprinter: TokenFingerprinter(key: fingerprint))
+  }
+
+  /// The volume key before the present one, while a rekey is under way.
+  var previous: SealingKey? {
+    guard let text = stored.previous, let sealed = [UInt8](hex: text),
+      let key = try? volume.open(sealed, for: Array("previous".utf8))
+    else { return nil }
+    return SealingKey(key)
+  }
+
+  var encoded: [UInt8] { Self.encode(stored) }
+
+  static func encode(_ stored: Stored) -> [UInt8] {
     // Strings and numbers only: cannot fail.
     (try? JSONText.encode(stored)) ?? []
   }

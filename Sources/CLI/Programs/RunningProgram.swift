@@ -1,0 +1,135 @@
+import Glibc
+import Platform
+
+/// A program that a command has started: `xdg-open`, `systemctl`, or for the self-test the daemon.
+/// It gets no standard input, and its output goes where it is told. Ended by its pid alone, and
+/// waited for.
+final class RunningProgram {
+  enum Output {
+    case nowhere
+    /// Both streams, appended.
+    case file(String)
+    case descriptor(Int32)
+  }
+
+  enum End: Equatable {
+    case exited(Int32)
+    case signalled(Int32)
+  }
+
+  let pid: Int32
+  private var end: End?
+
+  /// Looked for in PATH where `program` has no slash.
+  init(
+    _ program: String, _ arguments: [String], environment: [String: String], output: Output
+  ) throws(SystemError) {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    switch output {
+    case .nowhere: posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+    case .file(let path):
+      posix_spawn_file_actions_addopen(&actions, 1, path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    case .descriptor(let descriptor):
+      posix_spawn_file_actions_adddup2(&actions, descriptor, 1)
+    }
+    posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // What this process blocks or ignores is its own affair.
+    var none = sigset_t()
+    var all = sigset_t()
+    sigemptyset(&none)
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
+    var pid: pid_t = 0
+    let code = withCStrings([program] + arguments) { words in
+      withCStrings(environment.map { "\($0.key)=\($0.value)" }) { variables in
+        posix_spawnp(&pid, program, &actions, &attributes, words, variables)
+      }
+    }
+    guard code == 0 else { throw SystemError(operation: "start \(program)", code: code) }
+    self.pid = pid
+  }
+
+  /// Nothing is sent to a pid that was waited for: it may be somebody else's by now.
+  func send(_ signal: Int32) {
+    if end == nil { kill(pid, signal) }
+  }
+
+  /// Nil: it still runs.
+  func wait(atMost span: Duration) -> End? {
+    let limit = ContinuousClock.now + span
+    while true {
+      if let end { return end }
+      var raw: Int32 = 0
+      if waitpid(pid, &raw, WNOHANG) == pid {
+        let signal = raw & 0x7F
+        end = signal == 0 ? .exited(raw >> 8 & 0xFF) : .signalled(signal)
+        return end
+      }
+      if ContinuousClock.now >= limit { return nil }
+      // No call waits for a child and a time.
+      usleep(5000)
+    }
+  }
+
+  /// Asks it to end; kills it if it does not.
+  @discardableResult
+  func stop(_ signal: Int32 = SIGTERM, patience: Duration = .seconds(10)) -> End? {
+    send(signal)
+    if let end = wait(atMost: patience) { return end }
+    send(SIGKILL)
+    return wait(atMost: .seconds(5))
+  }
+
+  /// Runs a program to its end. Nil where there is no such program, or it takes longer than `span`.
+  static func output(
+    of program: String, _ arguments: [String], environment: [String: String], atMost span: Duration
+  ) -> (end: End, text: String)? {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return nil }
+    let reading = FileDescriptor(owning: ends[0])
+    let writing = FileDescriptor(owning: ends[1])
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    guard
+      let child = try? RunningProgram(
+        program, arguments, environment: environment, output: .descriptor(writing.rawValue))
+    else { return nil }
+    close(writing.release())
+    let limit = ContinuousClock.now + span
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 16 * 1024)
+    while ContinuousClock.now < limit, bytes.count < 1 << 20 {
+      let left = ContinuousClock.now.duration(to: limit)
+      guard CLIEnvironment.wait(left, for: [reading.rawValue]) != nil else { break }
+      let count = read(reading.rawValue, &buffer, buffer.count)
+      if count <= 0 { break }
+      bytes += buffer.prefix(count)
+    }
+    guard let end = child.wait(atMost: ContinuousClock.now.duration(to: limit)) else {
+      child.stop(SIGKILL)
+      return nil
+    }
+    return (end, String(decoding: bytes, as: UTF8.self))
+  }
+}
+
+/// A C array of C strings, null at its end, for the time of `body`.
+private func withCStrings<R>(
+  _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
+) -> R {
+  var pointers = strings.map { strdup($0) }
+  pointers.append(nil)
+  defer { for pointer in pointers { free(pointer) } }
+  return pointers.withUnsafeMutableBufferPointer { buffer in
+    // Never empty: the null stands in it.
+    body(UnsafePointer(buffer.baseAddress.unsafelyUnwrapped))
+  }
+}

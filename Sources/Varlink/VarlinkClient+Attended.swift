@@ -1,0 +1,61 @@
+import Glibc
+package import JSON
+
+/// What ends one wait of ``VarlinkClient/stream(_:_:alongside:tick:_:)``.
+package enum StreamStep: Sendable {
+  case reply(JSONValue)
+  /// This descriptor can be read from, or has ended.
+  case ready(Int32)
+  /// So much time has passed since the last reply or tick.
+  case tick
+}
+
+extension VarlinkClient {
+  /// As ``stream(_:_:timeout:_:)``, for a program that has something else to attend to while it
+  /// waits: a signal, its standard input, a clock on the screen. `each` returns false to leave; it
+  /// is expected to take what a descriptor has, or it is told again at once.
+  package mutating func stream(
+    _ method: String, _ parameters: [String: JSONValue] = [:], alongside others: () -> [Int32],
+    tick: Duration?, _ each: (StreamStep) -> Bool
+  ) throws(ClientError) {
+    try write(Call(method: method, parameters: parameters, more: true), Deadline(after: nil))
+    var nextTick = Deadline(after: tick)
+    while true {
+      if let message = try nextMessage() {
+        let reply = try decode(message)
+        let goesOn = each(.reply(.object(try success(reply))))
+        if !reply.continues { return }
+        if !goesOn { return close() }
+        continue
+      }
+      guard let raw = rawDescriptor else { throw .connectionClosed }
+      switch SocketIO.receive(from: raw, atMost: 64 * 1024) {
+      case .bytes(let bytes): decoder.append(bytes)
+      case .nothing:
+        let step = try wait(raw, others(), nextTick)
+        if case .tick? = step { nextTick = Deadline(after: tick) }
+        if let step, !each(step) { return close() }
+      case .end, .broken:
+        close()
+        throw .connectionClosed
+      }
+    }
+  }
+
+  /// Nil: the socket has something.
+  private mutating func wait(
+    _ raw: Int32, _ others: [Int32], _ tick: Deadline
+  ) throws(ClientError) -> StreamStep? {
+    var entries = ([raw] + others).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    while true {
+      let result = poll(&entries, nfds_t(entries.count), tick.millisecondsLeft)
+      // The socket is asked again in any case.
+      if result > 0 { return entries.dropFirst().first { $0.revents != 0 }.map { .ready($0.fd) } }
+      if result == 0, tick.millisecondsLeft == 0 { return .tick }
+      if result < 0, errno != EINTR {
+        close()
+        throw .connectionClosed
+      }
+    }
+  }
+}

@@ -1,0 +1,203 @@
+import CFaultVFS
+import FoundationEssentials
+import Glibc
+import Platform
+import Session
+import Store
+import TestSupport
+import Testing
+
+/// I5 and I9 on a disk that fails, call by call, and that loses power.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct DiskFaultTests {
+  @Test(arguments: [FAULT_FULL, FAULT_IO, FAULT_SHORT_WRITE, FAULT_SYNC].flatMap { kind in
+    [false, true].map { (kind.rawValue, $0) }
+  })
+  func `whichever call fails, a restart finds the last answered state or the one being made`(
+    kind: UInt32, sticky: Bool
+  ) async throws {
+    let disk = try FaultingDisk()
+    defer { disk.remove() }
+    try await disk.fixture.life { try await $0.sessions.install(1) }
+    let template = disk.root + "/template"
+    try FileManager.default.copyItem(atPath: disk.fixture.directory, toPath: template)
+    var n = 1
+    while true {
+      try disk.restore(template)
+      let store = try disk.fixture.open()
+      _ = try await store.sessions.loaded()
+      fault_vfs_arm(fault_kind(rawValue: kind), Int32(n), sticky ? 1 : 0)
+      var work = Work()
+      try await work.run(store.sessions)
+      // Closing folds the log in: on a disk that still fails, too.
+      await store.sessions.close()
+      let calls = Int(fault_vfs_calls())
+      fault_vfs_arm(FAULT_NONE, 0, 0)
+      let found = Restored(try await disk.restart())
+      #expect(work.allowed.contains(found), "call \(n): \(found), allowed \(work.allowed)")
+      if n > calls { break }
+      n += 1
+    }
+    #expect(n > 10)
+  }
+
+  @Test func `wherever the power goes, a restart finds the last answered state or the next`()
+    async throws
+  {
+    let cuts = Locked([PowerCut]())
+    let disk = try FaultingDisk(
+      hooks: StoreHooks { _ in
+        cuts.withLock { $0.last }.map { $0.take() }
+        return nil
+      })
+    defer { disk.remove() }
+    try await disk.fixture.life { try await $0.sessions.install(1) }
+    try #require(fault_vfs_reset() == 0)
+    let cut = PowerCut(disk.fixture.directory, into: disk.root)
+    let store = try disk.fixture.open()
+    _ = try await store.sessions.loaded()
+    cuts.withLock { $0 = [cut] }
+    cut.observe()
+    var work = Work()
+    work.onChange = { allowed in cut.allow(allowed) }
+    try await work.run(store.sessions)
+    cut.stop()
+    #expect(work.failures == 0)
+    await store.sessions.close()
+    let images = cut.images
+    #expect(images.count > 50)
+    for image in images {
+      var fixture = disk.fixture
+      fixture.configuration.directory = image.path
+      fixture.configuration.vfs = nil
+      fixture.configuration.hooks = StoreHooks()
+      let found = Restored(try await fixture.life { try await $0.sessions.loaded() })
+      #expect(image.allowed.contains(found), "\(image.path): \(found), \(image.allowed)")
+      try? FileManager.default.removeItem(atPath: image.path)
+    }
+  }
+
+  @Test func `a refresh costs two syncs`() async throws {
+    let disk = try FaultingDisk()
+    defer { disk.remove() }
+    let store = try disk.fixture.open()
+    try await store.sessions.install(1)
+    try await store.sessions.recordIntent(Dummy.intent(), permit: try Dummy.permit(1))
+    try await store.sessions.commit(1, rotation: 1)
+    fault_vfs_arm(FAULT_NONE, 0, 0)
+    try await store.sessions.recordIntent(Dummy.intent(), permit: try Dummy.permit(1))
+    try await store.sessions.commit(1, rotation: 2)
+    #expect(fault_vfs_syncs() == 2)
+    try await store.sessions.append([
+      EventRecord(
+        sequence: 1, at: disk.fixture.configuration.clock(), kind: "refreshSucceeded",
+        generation: Generation(1))
+    ])
+    #expect(fault_vfs_syncs() == 2)
+    await store.sessions.close()
+  }
+
+  @Test func `a database that another process holds is said to be busy, and later goes on`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    try await fixture.life { store in
+      try await store.sessions.install(1)
+      let holder = try HoldingReader(fixture.path("session.db"), writing: true)
+      await #expect(throws: StoreError.busy) {
+        try await store.sessions.recordIntent(Dummy.intent(), permit: try Dummy.permit(1))
+      }
+      // The exchange has happened: the pair is safe in the slot.
+      try await store.sessions.commit(1, rotation: 1)
+      #expect(await store.sessions.settle() == StoreHealth(failure: .busy, isRescued: true))
+      holder.close()
+      #expect(await store.sessions.settle() == StoreHealth())
+    }
+    #expect(
+      try await fixture.life { try await $0.sessions.loaded() }.refresh == Dummy.refresh(1))
+  }
+
+  @Test func `a full disk refuses the intent, and takes the logout`() async throws {
+    let disk = try FaultingDisk()
+    defer { disk.remove() }
+    let store = try disk.fixture.open()
+    try await store.sessions.install(1)
+    fault_vfs_arm(FAULT_FULL, 1, 1)
+    await #expect(throws: StoreError.full) {
+      try await store.sessions.recordIntent(Dummy.intent(), permit: try Dummy.permit(1))
+    }
+    #expect(await store.sessions.settle().failure == .full)
+    try await store.sessions.destroy(through: Generation(2), reason: "logout")
+    #expect(await store.sessions.settle().unfinishedLogout != nil)
+    fault_vfs_arm(FAULT_NONE, 0, 0)
+    #expect(await store.sessions.settle() == StoreHealth())
+    await store.sessions.close()
+    #expect(Restored(try await disk.restart()) == .signedOut(2))
+  }
+}
+
+/// Takes images of what a power cut would leave, with what a restart may make of each. Files beside
+/// the databases are taken as they stand: the store syncs each of them before it goes on.
+final class PowerCut: Sendable {
+  struct Image: Sendable {
+    var path: String
+    var allowed: Set<Restored>
+  }
+
+  private struct State {
+    var allowed: Set<Restored> = [.session(1)]
+    var images: [Image] = []
+    var isStopped = false
+  }
+
+  private let directory: String
+  private let root: String
+  private let state = Locked(State())
+
+  init(_ directory: String, into root: String) {
+    self.directory = directory
+    self.root = root
+  }
+
+  var images: [Image] { state.withLock { $0.images } }
+
+  func allow(_ allowed: Set<Restored>) {
+    state.withLock { $0.allowed = allowed }
+    take()
+  }
+
+  func stop() {
+    fault_vfs_observe(nil, nil)
+    state.withLock { $0.isStopped = true }
+  }
+
+  /// The test keeps this object until after `stop`.
+  func observe() {
+    fault_vfs_observe(
+      { context in
+        if let context { Unmanaged<PowerCut>.fromOpaque(context).takeUnretainedValue().take() }
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  func take() {
+    for survival in [SURVIVES_SYNCED, SURVIVES_ALL, SURVIVES_SOME] {
+      state.withLock { state in
+        guard !state.isStopped else { return }
+        let path = root + "/cut-\(state.images.count)"
+        guard mkdir(path, 0o700) == 0,
+          fault_vfs_cut(path, survival, UInt32(state.images.count)) == 0
+        else { return }
+        copyOthers(to: path)
+        state.images.append(Image(path: path, allowed: state.allowed))
+      }
+    }
+  }
+
+  private func copyOthers(to path: String) {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    for name in names where !name.contains(".db") {
+      try? FileManager.default.copyItem(
+        atPath: directory + "/" + name, toPath: path + "/" + name)
+    }
+  }
+}
