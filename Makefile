@@ -84,3 +84,17 @@ fuzz: deps ## feeds the parsers random bytes, SECONDS=60 each
 	if [ $${#failed[@]} -gt 0 ]; then \
 	  echo "fuzz: failed: $${failed[*]}; see $(FUZZ_WORK)/*.log" >&2; exit 1; \
 	fi
+
+# Long looks at a running daemon, built as it ships.
+CALLS ?= 10000000
+CONNECTIONS ?= 10000
+
+.PHONY: soak
+soak: deps ## CALLS=10000000 calls, CONNECTIONS=10000 at once
+	$(SWIFT) build -c release $(BUILD_FLAGS)
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" connections $(CONNECTIONS)
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" calls $(CALLS)
+
+.PHONY: interop
+interop: build ## calls the daemon with Varlink clients of others
+	@BUILD_DIRECTORY="$$($(SWIFT) build --show-bin-path)" Tests/Interop/interop.sh
