@@ -124,3 +124,17 @@ fuzz: deps ## feeds the parsers random bytes, SECONDS=60 each
 .PHONY: oauth-test
 oauth-test: build ## signs in, refreshes and revokes at a real authorization server (from PyPI)
 	@Tests/OAuth/run.sh "$$($(SWIFT) build --show-bin-path)"
+
+# Long looks at a running daemon, built as it ships.
+CALLS ?= 10000000
+CONNECTIONS ?= 10000
+
+.PHONY: soak
+soak: deps ## CALLS=10000000 calls, CONNECTIONS=10000 at once
+	$(SWIFT) build -c release $(BUILD_FLAGS)
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" connections $(CONNECTIONS)
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" calls $(CALLS)
+
+.PHONY: interop
+interop: build ## calls the daemon with Varlink clients of others
+	@BUILD_DIRECTORY="$$($(SWIFT) build --show-bin-path)" Tests/Interop/interop.sh

@@ -131,6 +131,8 @@ let package = Package(
         "BrewlogAPI", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform", "TestSupport",
         "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
       ], exclude: ["Interop"]),
+    .executableTarget(
+      name: "Soak", dependencies: ["DemoUpstream", "Platform", "TestSupport"], path: "Tests/Soak"),
     .testTarget(name: "ConventionTests", dependencies: ["BrewlogAPI", "Varlink"]),
   ],
   swiftLanguageModes: [.v6]
