@@ -157,11 +157,11 @@ struct DaemonGraph: Sendable {
     try await events.start()
     await tips.start()
     await revocations.start()
-    watchNetwork()
+    loop.perform { watchNetwork() }
     try await server.serve(on: listener)
   }
 
-  /// An upstream that was away is asked again as soon as the network has changed.
+  /// On the loop. An upstream that was away is asked again as soon as the network has changed.
   private func watchNetwork() {
     do throws(SystemError) {
       let watch = try NetworkWatch(loop: loop) { [requester] in
