@@ -64,7 +64,7 @@ PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 DESTDIR ?=
 # The Swift runtime goes into the programs; the C libraries stay shared, for their security updates.
-RELEASE_FLAGS := -c release --static-swift-stdlib $(BUILD_FLAGS)
+RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath $(BUILD_FLAGS)
 PROGRAMS := brewlogd brewlogctl
 MANUALS := brewlogd.8 brewlogctl.1 brewlogd.conf.5
 
@@ -74,7 +74,7 @@ release: deps ## builds the two programs as they are installed
 	for program in $(PROGRAMS); do $(SWIFT) build $(RELEASE_FLAGS) --product "$$program"; done
 
 manuals: ## makes the manual pages, in .build/manuals
-	@command -v scdoc >/dev/null || { echo "manuals: install scdoc (apt-get install scdoc)" >&2; exit 1; }
+	@command -v scdoc >/dev/null || $(MAKE) --no-print-directory deps PACKAGES=scdoc
 	@mkdir -p .build/manuals
 	@for page in $(MANUALS); do \
 	  Sources/Manual/assemble "$$page" | scdoc > ".build/manuals/$$page.new"; \
@@ -120,3 +120,7 @@ fuzz: deps ## feeds the parsers random bytes, SECONDS=60 each
 	if [ $${#failed[@]} -gt 0 ]; then \
 	  echo "fuzz: failed: $${failed[*]}; see $(FUZZ_WORK)/*.log" >&2; exit 1; \
 	fi
+
+.PHONY: oauth-test
+oauth-test: build ## signs in, refreshes and revokes at a real authorization server (from PyPI)
+	@Tests/OAuth/run.sh "$$($(SWIFT) build --show-bin-path)"

@@ -73,8 +73,10 @@ let package = Package(
       name: "brewlog-demo-upstream", dependencies: ["DemoUpstream"], exclude: ["demo.sh"]),
 
     // Tests: one target for each library, then the whole.
+    .target(name: "CTestDefaults", path: "Tests/Defaults"),
     .target(
-      name: "TestSupport", dependencies: ["DemoUpstream", "Execution", "JSON", "Platform"],
+      name: "TestSupport",
+      dependencies: ["CTestDefaults", "DemoUpstream", "Execution", "JSON", "Platform"],
       path: "Tests/Support"),
     .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
     .testTarget(
@@ -107,7 +109,7 @@ let package = Package(
       name: "UpstreamTests",
       dependencies: [
         "DemoUpstream", "Execution", "JSON", "Platform", "Requests", "Secrets", "Session",
-        "TestSupport", "Upstream",
+        "TestSupport", "Tips", "Upstream",
       ]),
     .testTarget(
       name: "DemoUpstreamTests", dependencies: ["DemoUpstream", "JSON", "TestSupport"]),
@@ -159,7 +161,7 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .treatAllWarnings(as: .error),
 ]
-let cTargets = ["CFaultVFS", "CFuzz", "CLinux", "CSystemd"]
+let cTargets = ["CFaultVFS", "CFuzz", "CLinux", "CSystemd", "CTestDefaults"]
 for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict
 }

@@ -1,11 +1,14 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 int clinux_accept(int listener) {
   return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -38,4 +41,19 @@ void clinux_name_thread(const char *name) {
   char kept[16];
   snprintf(kept, sizeof kept, "%s", name);
   pthread_setname_np(pthread_self(), kept);
+}
+
+int clinux_watch_network(void) {
+  struct sockaddr_nl address = {
+      .nl_family = AF_NETLINK,
+      .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_IFADDR |
+                   RTMGRP_IPV6_ROUTE,
+  };
+  int watch = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE);
+  if (watch < 0) return -1;
+  if (bind(watch, (struct sockaddr *)&address, sizeof address) != 0) {
+    close(watch);
+    return -1;
+  }
+  return watch;
 }

@@ -56,13 +56,18 @@ struct Access: Sendable {
     let members = isRead ? read : control
     let names = members.text.split(whereSeparator: { $0 == " " || $0 == "," })
     let remedy =
-      if let group = names.first(where: { $0.hasPrefix("@") })?.dropFirst() {
+      if let group = names.first(where: Self.canBeJoined)?.dropFirst() {
         "join the group \(group) (`usermod -aG \(group) USER`, then log in again)"
       } else {
         "have an administrator add you to [Access] \(key)= in brewlogd.conf"
       }
     return Verdict(
       allowed: false, rule: "[Access] \(key)=\(members.text) does not name you", remedy: remedy)
+  }
+
+  /// Root's own group opens far more than this daemon.
+  private static func canBeJoined(_ name: Substring) -> Bool {
+    name.hasPrefix("@") && name != "@root" && name != "@0"
   }
 
   /// Looks the names up; those that do not resolve allow nobody, and are returned as warnings.

@@ -29,6 +29,7 @@ struct DaemonGraph: Sendable {
   private let conduct: Conduct
   private let credentialsDirectory: String?
   private let startedAt: Instant
+  private let network = Locked<NetworkWatch?>(nil)
 
   /// A configuration that parses but cannot be used.
   struct Fault: Error {
@@ -89,7 +90,7 @@ struct DaemonGraph: Sendable {
         vendor: "brewlog", product: "brewlogd", version: BrewlogDaemon.version,
         url: "https://brewlog.example"),
       interfaces: MethodTable.interfaces, limits: Self.limits(configuration), handler: handler
-    ) { notice in log(.warning, "connections are refused: \(notice)") }
+    ) { notice in log(.warning, notice.description) }
   }
 
   /// What the methods ask.
@@ -106,7 +107,8 @@ struct DaemonGraph: Sendable {
       loop: loop, coordinator: parts.0, requester: parts.1, tips: parts.2, events: parts.3,
       logins: parts.4, revocations: parts.5,
       quota: QuotaKeeper(ground: loop, perMinute: configuration.access.requestsPerMinute),
-      access: access(configuration, log), configuration: configuration, log: log,
+      access: access(configuration, log), refusals: RefusalLog(ground: loop, log: log),
+      configuration: configuration, log: log,
       startedAt: startedAt, conduct: conduct)
   }
 
@@ -155,7 +157,20 @@ struct DaemonGraph: Sendable {
     try await events.start()
     await tips.start()
     await revocations.start()
+    watchNetwork()
     try await server.serve(on: listener)
+  }
+
+  /// An upstream that was away is asked again as soon as the network has changed.
+  private func watchNetwork() {
+    do throws(SystemError) {
+      let watch = try NetworkWatch(loop: loop) { [requester] in
+        requester.assumeIsolated { $0.networkChanged() }
+      }
+      network.withLock { $0 = watch }
+    } catch {
+      log(.debug, "changes of the network are not noticed: \(error)")
+    }
   }
 
   /// On the loop, from a reload. What can fail comes first, so that it is all or nothing.

@@ -17,6 +17,11 @@ actor EventHub {
   private var unwritten: [EventRecord] = []
   private var isWriting = false
   private var isStarted = false
+  /// Numbered, and not yet handed to the watchers. One that is posted while another is handed out
+  /// waits for its turn: all watchers see the same order.
+  private var undelivered: [EventRecord] = []
+  private var isDelivering = false
+  private var isStopped = false
 
   /// Events that are held in memory for those who resume.
   static let held = 1_000
@@ -24,13 +29,20 @@ actor EventHub {
   static let reserve: Int64 = 1_000
 
   private struct Watcher {
-    let send: @Sendable (EventRecord) -> Bool
+    /// It has seen all up to here.
+    var seen: Int64
+    let send: Send
     let continuation: CheckedContinuation<End, Never>
   }
+
+  /// Takes one event, the text of a `Watch` reply; false where its receiver is too slow or gone.
+  typealias Send = @Sendable ([UInt8]) -> Bool
 
   /// Why a watch ended.
   enum End: Sendable {
     case tooSlow(last: Int64)
+    /// The daemon is stopping; nobody has to be told where the receiver has left.
+    case stopped(EventRecord)
     case left
   }
 
@@ -67,12 +79,38 @@ actor EventHub {
     event.sequence = last
     recent.append(event)
     if recent.count > Self.held * 2 { recent.removeFirst(recent.count - Self.held) }
-    for (id, watcher) in watchers.sorted(by: { $0.key < $1.key }) where !watcher.send(event) {
-      watchers[id] = nil
-      watcher.continuation.resume(returning: .tooSlow(last: event.sequence - 1))
-    }
+    undelivered.append(event)
     unwritten.append(event)
+    if unwritten.count > Self.held { unwritten.removeFirst(unwritten.count - Self.held) }
+    deliver()
     write()
+  }
+
+  private func deliver() {
+    if isDelivering { return }
+    isDelivering = true
+    while !undelivered.isEmpty {
+      let event = undelivered.removeFirst()
+      if watchers.isEmpty { continue }
+      // Once for all who watch.
+      let text = Self.text(of: event)
+      for (id, watcher) in watchers.sorted(by: { $0.key < $1.key })
+      where watcher.seen < event.sequence && watchers[id] != nil {
+        if watcher.send(text) { continue }
+        watchers[id] = nil
+        watcher.continuation.resume(returning: .tooSlow(last: event.sequence - 1))
+      }
+    }
+    isDelivering = false
+  }
+
+  /// The text of a `Watch` reply. An event's members are all of kinds that JSON has.
+  private static func text(of event: EventRecord) -> [UInt8] {
+    do throws(JSONError) {
+      return try JSONText.encode(WatchReply(event: MethodHandler.event(event)))
+    } catch {
+      return Array("{}".utf8)
+    }
   }
 
   /// One batch at a time, in order. What a failing disk does not take is bounded, and then dropped:
@@ -86,11 +124,11 @@ actor EventHub {
   private func writeAll() async {
     while !unwritten.isEmpty {
       let batch = unwritten
+      unwritten = []
       do throws(StoreError) {
         try await journal.append(batch)
-        unwritten.removeFirst(min(batch.count, unwritten.count))
       } catch {
-        if unwritten.count > Self.held { unwritten.removeFirst(unwritten.count - Self.held) }
+        unwritten = Array((batch + unwritten).suffix(Self.held))
         break
       }
     }
@@ -105,20 +143,20 @@ actor EventHub {
   /// Sends what came after `sequence`, then what comes, until the receiver is too slow or leaves.
   /// Without a number: the present state first, as an event without one of its own.
   func watch(
-    after sequence: Int64?, state: EventRecord, send: @escaping @Sendable (EventRecord) -> Bool
+    after sequence: Int64?, state: EventRecord, send: @escaping Send
   ) async -> End {
-    for event in opening(after: sequence, state: state) where !send(event) {
-      return .tooSlow(last: event.sequence - 1)
+    for event in opening(after: sequence, state: state) where !send(Self.text(of: event)) {
+      return .tooSlow(last: max(0, event.sequence - 1))
     }
     let id = nextWatcher
     nextWatcher += 1
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         // The handler may have run before there was an entry to take out.
-        if Task.isCancelled {
+        if Task.isCancelled || isStopped {
           continuation.resume(returning: End.left)
         } else {
-          watchers[id] = Watcher(send: send, continuation: continuation)
+          watchers[id] = Watcher(seen: last, send: send, continuation: continuation)
         }
       }
     } onCancel: {
@@ -136,7 +174,7 @@ actor EventHub {
     guard let sequence else { return [state] }
     let missed = recent.filter { $0.sequence > sequence }
     // Each number between the asked one and the first that is held is missing, or was never given.
-    let isWhole = sequence == last || missed.first?.sequence == sequence + 1
+    let isWhole = sequence == last || missed.first.map { $0.sequence - 1 } == sequence
     if isWhole { return missed }
     var gap = state
     gap.kind = EventKind.gap.name
@@ -148,9 +186,12 @@ actor EventHub {
     return [gap] + (sequence > last ? [] : missed)
   }
 
-  /// Ends the watches; the daemon is stopping.
+  /// Ends the watches, with an event that says why; the daemon is stopping.
   func stop() {
-    for (_, watcher) in watchers { watcher.continuation.resume(returning: .left) }
+    isStopped = true
+    let ending = EventRecord(
+      sequence: last, at: ground.wallTime, kind: EventKind.stopping.name, generation: .none)
+    for (_, watcher) in watchers { watcher.continuation.resume(returning: .stopped(ending)) }
     watchers = [:]
   }
 

@@ -9,7 +9,7 @@ struct Explanation: Equatable {
   init(_ session: SessionSnapshot, undestroyed: String?, now: WallTime) {
     if let undestroyed {
       sentence =
-        "The session has ended, but what is on disk could not be destroyed yet: \(undestroyed)."
+        "The session has ended, but what is on disk could not be destroyed yet: \(Self.clause(undestroyed))."
       nextStep =
         "Make the state directory writable again; the daemon goes on trying, "
         + "and `brewlogctl verify-erasure` shows when it is done."
@@ -17,16 +17,23 @@ struct Explanation: Equatable {
     }
     switch session.phase {
     case .signedOut(let reason):
-      sentence = "Nobody is signed in: \(reason)."
+      sentence = "Nobody is signed in: \(Self.clause(reason))."
       nextStep = "Sign in: brewlogctl login"
     case .suspended(let reason):
-      sentence = "The session is suspended and nothing is sent with it: \(reason)."
+      sentence = "The session is suspended and nothing is sent with it: \(Self.clause(reason))."
       nextStep =
         "If that is right: brewlogctl resume; if not: mend the configuration, "
         + "or brewlogctl logout"
     case .signedIn:
       self = Self.signedIn(session, now)
     }
+  }
+
+  /// A reason as a part of a sentence: some come as whole ones.
+  private static func clause(_ reason: String) -> String {
+    var clause = Substring(reason)
+    while let last = clause.last, last == "." || last == " " { clause.removeLast() }
+    return String(clause)
   }
 
   private init(_ sentence: String, _ nextStep: String?) {
@@ -44,12 +51,13 @@ struct Explanation: Equatable {
     if session.activity == .refreshing {
       return Explanation("\(who); the access token is being refreshed now.", nil)
     }
-    if let error = session.lastRefreshError {
+    if session.lastRefreshError != nil || session.activity == .backingOff {
+      let error = session.lastRefreshError ?? "the reason is not known"
       let retry =
         session.activity == .backingOff
         ? "the next try waits for the backoff" : "the next request tries again"
       return Explanation(
-        "\(who), but the last refresh failed: \(error); \(retry).",
+        "\(who), but the last refresh failed: \(clause(error)); \(retry).",
         "If it lasts, look at the upstream and at [Auth] in brewlogd.conf; "
           + "brewlogctl refresh tries at once when it may.")
     }

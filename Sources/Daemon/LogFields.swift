@@ -60,6 +60,10 @@ enum MessageID {
     "resumed": "bf4482940b0c47e48328a25705095a6c",
     "storeDegraded": "9114a3cd20864237bab1e7cbd1e27900",
     "storeHealed": "9883bcadc05f4f15abc15d8834213a3c",
+    "loginPending": "896cbb1c76c549a49611f878e8be6acc",
+    "loginFailed": "d9602bc85af144b59b92e14fcb62e86b",
+    "revocationDone": "5c71d0a8a429498185bedaf2363212f8",
+    "revocationFailed": "50220e836b4242da836503e762d04d64",
     "upstreamAway": "db9e9a88feab438ca6cd4a96d2351e6a",
     "upstreamBack": "e40cd5344fba4f2e9d7ffb987d8541b9",
     "startFailed": "82d19aab1e42488689a2b60005e933a9",
@@ -68,6 +72,5 @@ enum MessageID {
     "configurationChanged": "1f083f04c8b2490dadc03daa9ab8af84",
     "configurationRefused": "8d838bd9ff2145b99ac32ec78692f10a",
     "socketRestored": "24fa59c7b8e14926a3ccd9142dda6022",
-    "accessRefused": "04f550f6fd6f46e8bd411f8dc63a0913",
   ]
 }

@@ -20,6 +20,7 @@ struct MethodHandler: CallHandler {
   let revocations: RevocationCoordinator
   let quota: QuotaKeeper
   let access: Access
+  let refusals: RefusalLog
   let configuration: DaemonConfiguration
   let log: Log
   let startedAt: Instant
@@ -31,10 +32,7 @@ struct MethodHandler: CallHandler {
     }
     let verdict = access.verdict(on: method, for: caller.peer)
     guard verdict.allowed else {
-      log(
-        .notice,
-        "refused \(method.rawValue) to uid \(caller.peer.uid), pid \(caller.peer.pid): \(verdict.rule)"
-      )
+      refusals.assumeIsolated { $0.note(method, caller.peer, rule: verdict.rule) }
       return .now(.failure(.permissionDenied))
     }
     do throws(VarlinkError) {

@@ -8,6 +8,8 @@ import Platform
 struct RequestQuota {
   let perMinute: Int
   private var spent: [UInt32: Instant] = [:]
+  /// Of how many users it knows something.
+  var remembered: Int { spent.count }
 
   init(perMinute: Int) {
     self.perMinute = max(1, perMinute)

@@ -44,6 +44,13 @@ package struct DemoOptions: Sendable {
   package var bareRefresh = BareRefresh.byAccessToken
   /// Nil: any client, or none.
   package var client: Client?
+  /// How long a device code lasts, and how often a client may ask for it.
+  package var deviceLifetime: Duration = .seconds(600)
+  package var deviceInterval: Duration = .seconds(5)
+  /// Whether an early poll is answered `slow_down`, which adds five seconds to the interval.
+  package var slowsDown = true
+  /// The person at `/authorize` says no.
+  package var deniesBrowsers = false
   /// Nil: the tips say nothing about how long they are fresh.
   package var cacheControl: String?
   /// The date of the tip of the day, `YYYY-MM-DD`. Nil: the host's.

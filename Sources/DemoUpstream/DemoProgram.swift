@@ -16,7 +16,10 @@ package enum DemoProgram {
       GET  /tips/today, /tips/{id}   a tip, with ETag
       POST /tips/{id}/rating         {"rating": 1..5}, Idempotency-Key
       POST /auth/refresh             {"refreshToken": "…"} (Dialect=simple)
-      POST /token, /revoke           refresh_token grant, RFC 7009 (Dialect=oauth2)
+      POST /token, /revoke           RFC 6749, RFC 7009 (Dialect=oauth2)
+      POST /device_authorization     RFC 8628; a person decides at GET /device
+      GET  /authorize                authorization code with PKCE; agrees at once
+      GET  /.well-known/…            metadata: oauth-authorization-server, openid-configuration
 
     Standard output: "listening on http://127.0.0.1:PORT", then one line a request, such as
     "GET /tips/today 401". It runs until SIGINT or SIGTERM.

@@ -150,6 +150,23 @@ package final class DemoUpstream: Sendable {
   /// Nothing that was handed out counts any more.
   package func revokeAll() { server.monitor.withLock { $0.service.account.revokeAll() } }
 
+  /// The code that a person was shown last, of those that wait for a decision. Nil: none does.
+  package var userCode: String? {
+    server.monitor.withLock {
+      $0.service.authorizations.devices.last { $0.decision == .pending }?.userCode
+    }
+  }
+
+  /// What a person does at `/device`. False: no such code waits.
+  @discardableResult
+  package func decide(_ userCode: String, approve: Bool) -> Bool {
+    server.monitor.withLock { state in
+      let now = state.service.now
+      return state.service.authorizations.decide(
+        userCode, approve ? .approved : .denied, now: now)
+    }
+  }
+
   /// Whether a refresh token could be used now.
   package func isGood(refreshToken token: String) -> Bool {
     server.monitor.withLock { $0.service.account.state(ofRefresh: token) == .good }

@@ -11,6 +11,8 @@ package struct LogEntry: Sendable, Equatable {
   package var headers: [String: String]
   /// Which token `Authorization: Bearer` carried. Nil: none.
   package var bearer: String?
+  /// The scheme of `Authorization`, as it was written.
+  package var scheme: String?
   /// The texts of a form or a JSON object; tokens as labels, secrets as "secret".
   package var fields: [String: String]
   package var bodyLength: Int
@@ -23,6 +25,7 @@ package struct LogEntry: Sendable, Equatable {
     query = request.query
     headers = request.headers.filter { $0.key != "authorization" }
     bearer = request.bearer.map(Account.label(of:))
+    scheme = request.headers["authorization"].map { String($0.prefix { $0 != " " }) }
     bodyLength = request.body.count
     self.connection = connection
     fields = Dictionary(

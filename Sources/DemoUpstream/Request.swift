@@ -68,6 +68,19 @@ enum Form {
     return fields
   }
 
+  static func encode(_ text: String) -> String {
+    text.utf8.map { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."),
+        UInt8(ascii: "_"), UInt8(ascii: "~"):
+        return String(Unicode.Scalar(byte))
+      default:
+        let digits = String(byte, radix: 16, uppercase: true)
+        return digits.utf8.count == 1 ? "%0" + digits : "%" + digits
+      }
+    }.joined()
+  }
+
   static func decode(_ text: some StringProtocol) -> String {
     percentDecode(text, plusIsSpace: true)
   }

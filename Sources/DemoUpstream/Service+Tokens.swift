@@ -20,7 +20,7 @@ extension Service {
     return .json(.object(answer), [("Cache-Control", "no-store")])
   }
 
-  /// The refresh token grant (RFC 6749 section 6) with the errors of section 5.2.
+  /// The token endpoint's grants, with the errors of RFC 6749 section 5.2.
   mutating func tokenGrant(_ request: Request) -> Answer {
     guard request.isForm else { return .failure(400, "invalid_request") }
     let fields = request.fields
@@ -29,7 +29,16 @@ extension Service {
       return .failure(401, "invalid_client", request.basic == nil ? [] : challenge)
     }
     guard let grant = fields["grant_type"] else { return .failure(400, "invalid_request") }
-    guard grant == "refresh_token" else { return .failure(400, "unsupported_grant_type") }
+    switch grant {
+    case "refresh_token": return refreshGrant(fields)
+    case "authorization_code": return codeGrant(request, fields)
+    case "urn:ietf:params:oauth:grant-type:device_code": return deviceGrant(fields)
+    default: return .failure(400, "unsupported_grant_type")
+    }
+  }
+
+  /// RFC 6749 section 6.
+  private mutating func refreshGrant(_ fields: [String: String]) -> Answer {
     guard let token = fields["refresh_token"] else { return .failure(400, "invalid_request") }
     guard let issued = exchange(token) else { return .failure(400, "invalid_grant") }
     var answer: [String: JSONValue] = [
@@ -66,7 +75,7 @@ extension Service {
     return account.issueAccessAlone(lifetime: options.accessLifetime, now: now)
   }
 
-  private func isClient(_ request: Request, _ fields: [String: String]) -> Bool {
+  func isClient(_ request: Request, _ fields: [String: String]) -> Bool {
     guard let client = options.client else { return true }
     if let basic = request.basic { return basic == (client.id, client.secret) }
     return fields["client_id"] == client.id && fields["client_secret"] == client.secret

@@ -5,6 +5,7 @@ import JSON
 struct Service: Sendable {
   let options: DemoOptions
   var account = Account()
+  var authorizations = Authorizations()
   var ratings = RatingBook()
   /// What tests have added to the clock, so that lifetimes pass without waiting.
   var skew: Duration = .zero
@@ -19,7 +20,9 @@ struct Service: Sendable {
 
   mutating func answer(_ request: Request) -> Answer {
     guard let endpoint = Endpoint(path: request.path) else { return .failure(404, "not_found") }
-    guard request.method == endpoint.method else { return .notAllowed(endpoint.method.text) }
+    guard request.method == endpoint.method || endpoint == .device else {
+      return .notAllowed(endpoint.method.text)
+    }
     switch endpoint {
     case .today: return refusal(request) ?? tipOfTheDay(request)
     case .tip(let id): return refusal(request) ?? tip(id, request)
@@ -29,6 +32,15 @@ struct Service: Sendable {
     case .simpleRefresh: return simpleRefresh(request)
     case .token: return tokenGrant(request)
     case .revocation: return revocation(request)
+    case .metadata: return metadata(request)
+    case .deviceAuthorization: return deviceAuthorization(request)
+    case .device:
+      switch request.method {
+      case .get: return devicePage(request)
+      case .post: return decideDevice(request)
+      case .other: return .notAllowed("GET, POST")
+      }
+    case .authorize: return authorize(request)
     }
   }
 
@@ -51,13 +63,17 @@ struct Service: Sendable {
 }
 
 /// What can be asked for, by its path.
-private enum Endpoint {
+private enum Endpoint: Equatable {
   case today
   case tip(String)
   case rating(String)
   case simpleRefresh
   case token
   case revocation
+  case metadata
+  case deviceAuthorization
+  case device
+  case authorize
 
   init?(path: String) {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
@@ -65,6 +81,12 @@ private enum Endpoint {
     switch (parts.count, parts.first, parts.last) {
     case (1, "token", _): self = .token
     case (1, "revoke", _): self = .revocation
+    case (1, "device_authorization", _): self = .deviceAuthorization
+    case (1, "device", _): self = .device
+    case (1, "authorize", _): self = .authorize
+    case (2, ".well-known", "oauth-authorization-server"),
+      (2, ".well-known", "openid-configuration"):
+      self = .metadata
     case (2, "auth", "refresh"): self = .simpleRefresh
     case (2, "tips", "today"): self = .today
     case (2, "tips", let id?): self = .tip(id)
@@ -75,8 +97,8 @@ private enum Endpoint {
 
   var method: Method {
     switch self {
-    case .today, .tip: .get
-    case .rating, .simpleRefresh, .token, .revocation: .post
+    case .today, .tip, .metadata, .device, .authorize: .get
+    case .rating, .simpleRefresh, .token, .revocation, .deviceAuthorization: .post
     }
   }
 }

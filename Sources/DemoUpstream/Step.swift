@@ -83,6 +83,13 @@ package struct Step: Sendable {
     Step(work: .fixed(Answer(status, headers, body: Array(body.utf8))))
   }
 
+  /// The same, with a body that is no text.
+  package static func respond(
+    status: Int, headers: [(String, String)] = [], bytes: [UInt8]
+  ) -> Step {
+    Step(work: .fixed(Answer(status, headers, body: bytes)))
+  }
+
   /// The same, of `application/json`.
   package static func json(_ body: String, status: Int = 200) -> Step {
     .respond(status: status, headers: [("Content-Type", "application/json")], body: body)

@@ -12,11 +12,19 @@ package struct JSONError: Error, Equatable, CustomStringConvertible {
 
 /// The one way in and out of JSON text.
 package enum JSONText {
+  /// Takes UTF-8, with or without a byte order mark (RFC 8259 section 8.1), and no more containers
+  /// inside one another than `maxDepth`.
   package static func decode<Value: Decodable>(
-    _ type: Value.Type, from bytes: some Sequence<UInt8>
+    _ type: Value.Type, from bytes: some Sequence<UInt8>, maxDepth: Int = 64
   ) throws(JSONError) -> Value {
+    let text = Array(bytes)
+    let plain = text.dropFirst(text.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
+    // None of these stands in UTF-8; the decoder would take the text for UTF-16 or UTF-32, which the
+    // look at its nesting does not read.
+    guard !plain.contains(where: { $0 == 0 || $0 >= 0xFE }) else { throw JSONError("not UTF-8") }
+    guard !JSONNesting.exceeds(maxDepth, in: plain) else { throw JSONError("nested too deeply") }
     do {
-      return try JSONDecoder().decode(type, from: Data(bytes))
+      return try JSONDecoder().decode(type, from: Data(plain))
     } catch let error as DecodingError {
       throw JSONError(explain(error))
     } catch {

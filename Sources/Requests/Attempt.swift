@@ -60,3 +60,12 @@ struct Attempt {
     waiters[id] = Waiter(timer: timer, continuation: continuation)
   }
 }
+
+/// Callers that have joined an attempt and do not wait for it yet: from one function of an actor to
+/// the next, a task that does not prefer the ground is enqueued anew, and the attempt may end
+/// meanwhile.
+struct Joiners {
+  var count = 0
+  /// What the attempt has come to, if it has.
+  var outcome: Result<Answer, RequestError>?
+}

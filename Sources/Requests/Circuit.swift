@@ -76,6 +76,12 @@ package struct Circuit: Equatable, Sendable {
     }
   }
 
+  /// A request ended without saying whether there is an upstream (it was given up). Was it the
+  /// probe, the next caller's request is one in its place.
+  package mutating func giveUp(now: Instant) {
+    if case .probing(_, let openings) = state { state = .open(until: now, openings: openings) }
+  }
+
   /// The network has changed: the next caller probes at once.
   package mutating func probeNow(now: Instant) {
     if case .open(_, let openings) = state { state = .open(until: now, openings: openings) }

@@ -21,20 +21,32 @@ extension ResilientRequester {
     switch outcome {
     case .failure(let error):
       switch error.kind {
-      case .unreachable, .lost: fail(error.reason, asked: nil)
-      // Neither says whether there is an upstream.
-      case .cancelled, .invalidURL, .forbidden, .malformed: break
+      // A certificate that is not trusted will not be in a second, either.
+      case .unreachable, .lost, .forbidden: fail(error.reason, asked: nil)
+      // Something answers there.
+      case .malformed: succeed()
+      case .cancelled, .invalidURL:
+        circuit.giveUp(now: ground.now)
+        scheduleProbe()
       }
     case .success(let response) where response.status == 408 || response.status >= 500:
       let asked =
         response.status == 503 ? RetryAfter.parse(response, now: ground.wallTime) : nil
       fail("it answers \(response.status)", asked: asked)
-    case .success:
-      if circuit.succeed() == .closed {
-        cancelProbe()
-        report(.back)
-      }
+    case .success: succeed()
     }
+  }
+
+  private func succeed() {
+    guard circuit.succeed() == .closed else { return }
+    cancelProbe()
+    report(.back)
+  }
+
+  /// Whether the answer is one that says when to come again.
+  func asksToWait(_ outcome: Result<HTTPResponse, TransportError>) -> Bool {
+    guard case .success(let response) = outcome, response.status == 503 else { return false }
+    return RetryAfter.parse(response, now: ground.wallTime) != nil
   }
 
   private func fail(_ reason: String, asked: Duration?) {
@@ -60,10 +72,16 @@ extension ResilientRequester {
     circuit.nextProbe.map { (awayReason, $0) }
   }
 
+  private static let idleProbePause = Duration.seconds(30)
+
   private func scheduleProbe() {
     cancelProbe()
-    guard let due = circuit.nextProbe, probe != nil else { return }
-    probeTimer = ground.schedule(at: max(due, ground.now)) {
+    if let due = circuit.nextProbe { scheduleProbe(at: max(due, ground.now)) }
+  }
+
+  private func scheduleProbe(at moment: Instant) {
+    guard probe != nil else { return }
+    probeTimer = ground.schedule(at: moment) {
       Task(executorPreference: self.ground) { await self.runProbe() }
     }
   }
@@ -77,9 +95,9 @@ extension ResilientRequester {
     probeTimer = nil
     guard !circuit.isClosed, let probe else { return }
     await probe()
-    // It may have had nothing to send (signed out, refused): look again at the next turn.
-    if !circuit.isClosed, probeTimer == nil, (circuit.nextProbe ?? ground.now) > ground.now {
-      scheduleProbe()
-    }
+    guard !circuit.isClosed, probeTimer == nil else { return }
+    // It may have had nothing to send (signed out, a refresh that is held back): look again later.
+    let soonest = ground.now.advanced(by: Self.idleProbePause)
+    scheduleProbe(at: max(circuit.nextProbe ?? soonest, soonest))
   }
 }

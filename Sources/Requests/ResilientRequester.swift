@@ -48,6 +48,7 @@ package actor ResilientRequester {
   var probe: (@Sendable () async -> Void)?
 
   private var attempts: [UInt64: Attempt] = [:]
+  private var joiners: [UInt64: Joiners] = [:]
   private var attemptByKey: [RequestKey: UInt64] = [:]
   private var nextAttempt: UInt64 = 0
   private var nextWaiter: UInt64 = 0
@@ -73,6 +74,14 @@ package actor ResilientRequester {
 
   /// Goes by another configuration from now on, attempts under way included.
   package func adopt(base: String, policy: RetryPolicy, requestTimeout: Duration) {
+    if base != self.base {
+      // Another upstream: nothing is known of it.
+      circuit = Circuit()
+      cancelProbe()
+    } else {
+      // The reload may have mended what kept the upstream away.
+      networkChanged()
+    }
     self.base = base
     self.policy = policy
     self.requestTimeout = requestTimeout
@@ -80,8 +89,9 @@ package actor ResilientRequester {
 
   /// Follows the coordinator's boundaries; before it starts.
   package func follow() async {
-    await coordinator.observe { boundary in
-      self.assumeIsolated { $0.cross(boundary) }
+    // Weakly: the coordinator is held from here, and would hold back.
+    await coordinator.observe { [weak self] boundary in
+      self?.assumeIsolated { $0.cross(boundary) }
     }
   }
 
@@ -108,6 +118,7 @@ package actor ResilientRequester {
       id = begin(
         endpoint, generation: generation, key: key, deadline: deadline, deliver: deliver)
     }
+    joiners[id, default: Joiners()].count += 1
     let outcome = await wait(for: id, by: deadline)
     let answer = try outcome.get()
     // Between the attempt's end and this step the session may have ended (I2, I6).
@@ -160,6 +171,8 @@ package actor ResilientRequester {
     _ endpoint: Endpoint<Value>, id: UInt64, generation: Generation
   ) async -> Result<Answer, RequestError> {
     var budget = RetryPolicy.Budget()
+    // A try for which the upstream has named the time is not held back by others' failures.
+    var wasAskedToWait = false
     while true {
       let deadline = max(plannedEnd(id), ground.now.advanced(by: requestTimeout))
       var rejected: TokenVersion?
@@ -174,10 +187,10 @@ package actor ResilientRequester {
           // Made for the upstream that the token has just been found to belong to: a reload may
           // have changed it since the attempt began (I11).
           let request = try endpoint.request(base: base)
-          try admit()
+          if !wasAskedToWait { try admit() }
           outcome = await send(request, credential.takeToken(), deadline)
         } else {
-          try admit()
+          if !wasAskedToWait { try admit() }
           outcome = await send(try endpoint.request(base: base), nil, deadline)
         }
       } catch {
@@ -198,6 +211,7 @@ package actor ResilientRequester {
       case .retry(let pause):
         budget.retries += 1
         counters.retries += 1
+        wasAskedToWait = asksToWait(outcome)
         guard await sleeper.sleep(until: now.advanced(by: pause)) else {
           return .failure(.cancelled)
         }
@@ -274,9 +288,14 @@ extension ResilientRequester {
     nextWaiter += 1
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
+        let early = takeEarlyOutcome(of: attempt)
         // The handler may have run before there was an entry to take out.
-        if Task.isCancelled || attempts[attempt] == nil {
+        if Task.isCancelled {
           continuation.resume(returning: .failure(RequestError.cancelled))
+          return
+        }
+        if let early {
+          continuation.resume(returning: early)
           return
         }
         let timer = ground.schedule(at: deadline) {
@@ -287,6 +306,14 @@ extension ResilientRequester {
     } onCancel: {
       Task(executorPreference: ground) { await self.leave(attempt, id, .cancelled) }
     }
+  }
+
+  /// The joiner waits from here on, unless the attempt has ended already.
+  private func takeEarlyOutcome(of attempt: UInt64) -> Result<Answer, RequestError>? {
+    guard var entry = joiners[attempt] else { return nil }
+    entry.count -= 1
+    joiners[attempt] = entry.count > 0 ? entry : nil
+    return entry.outcome
   }
 
   private func leave(_ attempt: UInt64, _ id: UInt64, _ reason: RequestError) {
@@ -303,6 +330,7 @@ extension ResilientRequester {
 
   private func answer(_ id: UInt64, _ outcome: Result<Answer, RequestError>) {
     guard let attempt = attempts.removeValue(forKey: id) else { return }
+    joiners[id]?.outcome = outcome
     if let key = attempt.key, attemptByKey[key] == id { attemptByKey[key] = nil }
     for (_, waiter) in attempt.waiters.sorted(by: { $0.key < $1.key }) {
       ground.cancel(waiter.timer)

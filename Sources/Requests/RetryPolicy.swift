@@ -107,15 +107,3 @@ package struct RetryPolicy: Sendable {
     return pause < remaining ? .retry(after: pause) : .fail(error)
   }
 }
-
-/// `WWW-Authenticate` (RFC 9110, section 11.6.1; RFC 6750, section 3).
-package enum AuthenticationChallenge {
-  /// Whether a 401 or 403 speaks of a scope that is missing: no refresh mends that.
-  package static func saysInsufficientScope(_ response: HTTPResponse) -> Bool {
-    response.fields.contains { field in
-      guard field.name.lowercased() == "www-authenticate" else { return false }
-      let text = field.value.lowercased().filter { $0 != " " && $0 != "\"" && $0 != "\t" }
-      return text.split(separator: ",").contains { $0.hasSuffix("error=insufficient_scope") }
-    }
-  }
-}

@@ -116,7 +116,8 @@ extension SessionCoordinator {
     revoking old: consuming SessionRecord?
   ) async -> Result<Bool, StoreError> {
     guard let due = destruction else { return .success(false) }
-    ending = old
+    // A second logout has nothing to hand over, and must not take away what the first has.
+    if old != nil { ending = old.take() }
     let id = nextWaiter
     nextWaiter += 1
     let outcome: Result<Bool, StoreError> = await withCheckedContinuation { continuation in
@@ -155,7 +156,10 @@ extension SessionCoordinator {
   /// The store destroys the key, then tips and rows. A logout that finds an earlier one unfinished
   /// finishes it. Returns whether the ended session's revocation is queued.
   func finishDestruction() async throws(StoreError) -> Bool {
-    guard let due = destruction else { return false }
+    guard let due = destruction else {
+      ending = nil
+      return false
+    }
     do throws(StoreError) {
       let isQueued = try await store.destroy(
         through: due.generation, reason: due.reason, revoking: ending.take())

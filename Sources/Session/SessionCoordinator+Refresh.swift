@@ -72,6 +72,7 @@ extension SessionCoordinator {
       await endSession(reason: reason, httpStatus: nil)
       throw machine.signedOutError
     }
+    join(flight)
     // The refresh's own deadline is the daemon's: a patient caller is answered by it, too.
     let latest = ground.now.advanced(by: machine.policy.deadline)
     try await wait(for: flight, by: min(deadline, latest))
@@ -134,7 +135,7 @@ extension SessionCoordinator {
       let grant = try await endpoint.refresh(with: token, deadline: deadline)
       guard machine.isCurrent(flight) else {
         rejectLate(flight, "a refresh's answer")
-        await revoke(grant, of: facts, flight)
+        await revoke(latePair(grant), of: facts, flight)
         return
       }
       try await land(flight, grant)
@@ -192,6 +193,7 @@ extension SessionCoordinator {
     }
     guard machine.isCurrent(flight) else {
       rejectLate(flight, "a refresh's pair")
+      await revoke(new, of: facts, flight)
       return
     }
     let hasRefresh = new.refresh != nil
@@ -208,12 +210,16 @@ extension SessionCoordinator {
     release(flight, .success(()))
   }
 
+  private func latePair(_ grant: consuming GrantedTokens) -> TokenPair {
+    let refresh = grant.refresh.take()
+    return TokenPair(access: grant.access, refresh: refresh)
+  }
+
   /// Hands what an ended session still got to the outbox, where its logout asked for that.
   private func revoke(
-    _ grant: consuming GrantedTokens, of facts: SessionFacts, _ flight: RefreshFlight
+    _ late: consuming TokenPair, of facts: SessionFacts, _ flight: RefreshFlight
   ) async {
     guard revocable.contains(flight.id), let outbox else { return }
-    let late = TokenPair(access: grant.access, refresh: grant.refresh.take())
     do throws(StoreError) {
       try await outbox.add(SessionRecord(facts: facts, pair: late))
       announceRevocation()

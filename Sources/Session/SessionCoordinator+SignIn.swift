@@ -50,11 +50,7 @@ extension SessionCoordinator {
     _ imported: consuming ImportedCredentials, _ kind: SessionEvent.Kind,
     ifGeneration expected: Generation?, actorUID: UInt32?
   ) async throws(SessionError) -> SessionSnapshot {
-    if isStopping { throw .stopping }
-    // A session that is on its way into the store already will have moved it.
-    if let expected, expected != machine.generation || installs > 0 {
-      throw .generationMoved(machine.generation)
-    }
+    try check(expected)
     let hasAccess = imported.access != nil
     let hasRefresh = imported.refresh != nil
     guard hasAccess || hasRefresh else {
@@ -64,6 +60,8 @@ extension SessionCoordinator {
     let wallTime = ground.wallTime
     let received = ground.now
     try await refuseSpent(imported.refresh)
+    // Between this and the number that it takes there may be no wait: a logout fits in there.
+    try check(expected)
     guard let id = SessionID(bytes: entropy.bytes(16)) else {
       throw .storeFailed(reason: "no random bytes could be had")
     }
@@ -87,6 +85,14 @@ extension SessionCoordinator {
       SessionEvent(
         kind, generation: facts.generation, detail: facts.account, actorUID: actorUID))
     return snapshot()
+  }
+
+  private func check(_ expected: Generation?) throws(SessionError) {
+    if isStopping { throw .stopping }
+    // A session that is on its way into the store already will have moved it.
+    if let expected, expected != machine.generation || installs > 0 {
+      throw .generationMoved(machine.generation)
+    }
   }
 
   /// A token whose replacement was committed would, sent once more, end the session for good.

@@ -35,6 +35,7 @@ package actor SessionCoordinator {
   var flightTask: Task<Void, Never>?
   var orphans: [UInt64: Task<Void, Never>] = [:]
   var waiters: [UInt64: RefreshWaiter] = [:]
+  var joiners: [UInt64: RefreshJoiners] = [:]
   var nextWaiter: UInt64 = 0
   var renewalTimer: TimerID?
   var observers: [@Sendable (Boundary) -> Void] = []

@@ -22,12 +22,15 @@ package struct TipFields: Sendable {
     self.url = url
   }
 
+  /// Less than a Varlink client reads (32): in a reply a tip stands inside of other containers.
+  private static let maxDepth = 24
+
   /// `id`, `title` and `body` are required; a field of another type than its own is left out, or,
   /// if it is required, makes the answer malformed. What has no name here goes to `extra`.
   package func read(_ bytes: [UInt8]) throws(RequestError) -> Tip {
     let root: JSONValue
     do throws(JSONError) {
-      root = try JSONText.decode(JSONValue.self, from: bytes)
+      root = try JSONText.decode(JSONValue.self, from: bytes, maxDepth: Self.maxDepth)
     } catch {
       throw .malformed(reason: "the upstream's answer is not a tip: \(error.description)")
     }

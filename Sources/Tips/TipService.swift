@@ -109,8 +109,9 @@ package actor TipService {
 
   /// Follows the coordinator's boundaries; before it starts.
   package func follow() async {
-    await coordinator.observe { boundary in
-      self.assumeIsolated { $0.cross(boundary) }
+    // Weakly: the coordinator is held from here, and would hold back.
+    await coordinator.observe { [weak self] boundary in
+      self?.assumeIsolated { $0.cross(boundary) }
     }
   }
 

@@ -32,8 +32,17 @@ enum CurlError {
   }
 
   /// The text is libcurl's for the code, never the one for the transfer: that may quote a header.
-  static func error(_ code: CURLcode, begun: Bool, origin: String) -> TransportError {
-    let detail = String(cString: curl_easy_strerror(code))
+  /// `verification` is what the TLS library found wrong with the certificate, 0: nothing.
+  static func error(
+    _ code: CURLcode, begun: Bool, origin: String, verification: Int = 0
+  ) -> TransportError {
+    let detail =
+      switch code {
+      case CURLE_PEER_FAILED_VERIFICATION: certificateFault(verification)
+      case CURLE_SSL_CACERT_BADFILE:
+        "the certificates to trust (CAFile=, or else the system's) cannot be read"
+      default: String(cString: curl_easy_strerror(code))
+      }
     let kind = kind(of: code, begun: begun)
     let what =
       switch kind {
@@ -45,5 +54,19 @@ enum CurlError {
       case .cancelled: "the request was given up"
       }
     return TransportError(kind, reason: "\(what): \(detail)")
+  }
+
+  /// libcurl's own text is the same for all of these. The numbers are OpenSSL's (X509_V_ERR_…, in
+  /// openssl/x509_vfy.h). libcurl compares the name itself, and first: then the number is still 1.
+  private static func certificateFault(_ verification: Int) -> String {
+    switch verification {
+    case 0, 1: "its certificate is for another name"
+    case 9: "its certificate is not valid yet; look at this host's clock"
+    case 10: "its certificate has expired"
+    case 2, 18, 19, 20, 21:
+      "its certificate is from nobody whom this host trusts; CAFile= can name whom to trust"
+    case 23: "its certificate has been revoked"
+    default: "its certificate is not good (\(verification))"
+    }
   }
 }

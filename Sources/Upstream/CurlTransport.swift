@@ -21,6 +21,13 @@ package actor CurlTransport: Transport {
   private var watched: Set<Int32> = []
   private var timer: TimerID?
   private var isClosed = false
+  /// Until then no kept connection is used: one of them left a request unanswered until its
+  /// deadline. Giving a request up does not end the connection where others share it (HTTP/2), and a
+  /// connection that leads nowhere any more says nothing of it.
+  private var distrustUntil = Instant(nanoseconds: 0)
+
+  /// libcurl itself lets go of what has not been used for 118 s.
+  private static let distrust = Duration.seconds(120)
 
   /// Redirects that are followed for one request.
   private static let maxRedirects = 5
@@ -95,7 +102,9 @@ package actor CurlTransport: Transport {
       let transfer = Transfer(
         to: target, settings: settings, holdsSecrets: request.holdsSecrets)
     else { throw TransportError(.unreachable, reason: "no memory for a request") }
-    try transfer.prepare(request, target: target, bearer: bearer, settings: settings)
+    try transfer.prepare(
+      request, target: target, bearer: bearer, settings: settings,
+      onNewConnection: request.connection == .own || loop.now < distrustUntil)
     return transfer
   }
 
@@ -153,6 +162,7 @@ package actor CurlTransport: Transport {
 
   private func expire(_ name: UInt64) {
     guard let transfer = transfers[name] else { return }
+    if transfer.isUnanswered { distrustUntil = loop.now.advanced(by: Self.distrust) }
     finish(name, .failure(transfer.timedOut))
   }
 

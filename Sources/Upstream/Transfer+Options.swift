@@ -8,7 +8,7 @@ extension Transfer {
   /// made: none of them may silently be left out.
   func prepare(
     _ request: HTTPRequest, target: RequestTarget, bearer: borrowing Secret?,
-    settings: TransportSettings
+    settings: TransportSettings, onNewConnection: Bool
   ) throws(TransportError) {
     // A host in numbers is judged at once; a name only when it has led somewhere (`mayWrite`).
     if target.isNumeric, !mayReach(target.host) { throw refusedCleartext(target.host) }
@@ -18,10 +18,8 @@ extension Transfer {
     try set(CURLOPT_USERAGENT, settings.userAgent)
     // All that this libcurl can undo; the bound is on what comes out.
     try set(CURLOPT_ACCEPT_ENCODING, "")
-    if request.connection == .own {
-      try set(CURLOPT_FRESH_CONNECT, 1)
-      try set(CURLOPT_FORBID_REUSE, 1)
-    }
+    if onNewConnection { try set(CURLOPT_FRESH_CONNECT, 1) }
+    if request.connection == .own { try set(CURLOPT_FORBID_REUSE, 1) }
     switch request.method {
     case .get: try set(CURLOPT_HTTPGET, 1)
     case .post: try setBody(request.body ?? [])

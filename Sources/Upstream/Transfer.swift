@@ -66,7 +66,10 @@ final class Transfer {
   func outcome(_ code: CURLcode) -> Result<HTTPResponse, TransportError> {
     if let refusal { return .failure(refusal) }
     guard code == CURLE_OK else {
-      return .failure(CurlError.error(code, begun: begun > 0, origin: origin))
+      return .failure(
+        CurlError.error(
+          code, begun: begun > 0, origin: origin,
+          verification: brewlog_easy_get_long(easy, CURLINFO_SSL_VERIFYRESULT)))
     }
     // libcurl takes a head that was cut off for an answer without a body.
     guard headIsWhole else {
@@ -78,6 +81,9 @@ final class Transfer {
     body = []
     return .success(HTTPResponse(status: Int(status), fields: fields, body: whole))
   }
+
+  /// The request went out and nothing whole came back; the connection may lead nowhere.
+  var isUnanswered: Bool { begun > 0 }
 
   /// The deadline came before the end.
   var timedOut: TransportError {

@@ -22,6 +22,10 @@ final class Connection {
   var nextTurn: TimerID?
   var idleTimer: TimerID?
   var lastActivity: Instant
+  /// Ends the wait for the rest of a message: which one, and since when.
+  var part: (message: UInt64, since: Instant, timer: TimerID)?
+  /// What its user's account has of it.
+  var accountedBytes = 0
 
   init(
     id: UInt64, caller: Caller, descriptor: consuming FileDescriptor, limits: Limits, now: Instant

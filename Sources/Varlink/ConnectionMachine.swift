@@ -46,8 +46,11 @@ package struct ConnectionMachine: Sendable {
   private var nextNumber: UInt64 = 0
   private var onewayRunning = 0
   private var nextOneway: UInt64 = 0
+  /// Messages taken from the input so far.
+  private(set) var messagesTaken: UInt64 = 0
   private var held: [UInt64: Held] = [:]
-  private var heldBytes = 0
+  /// Bytes in `held`.
+  private var heldBytesInTurn = 0
   private var output: OutputQueue
 
   package init(limits: Limits) {
@@ -105,6 +108,7 @@ package struct ConnectionMachine: Sendable {
       throw MalformedMessage("a message of more than \(limits.maxMessageBytes) bytes")
     }
     guard let message else { return nil }
+    messagesTaken += 1
     return try Envelope.decodeCall(message, maxDepth: limits.maxDepth)
   }
 
@@ -124,7 +128,13 @@ package struct ConnectionMachine: Sendable {
   package var pendingCalls: Int { Int(nextNumber - oldest) + onewayRunning }
 
   /// Bytes behind the reply being sent.
-  package var unreadBytes: Int { output.waiting + heldBytes }
+  package var unreadBytes: Int { output.waiting + heldBytesInTurn }
+
+  /// What this connection costs in bytes, besides itself.
+  var heldBytes: Int { decoder.heldBytes + output.heldBytes + heldBytesInTurn }
+
+  /// Whether the beginning of a message waits for its end.
+  var holdsPart: Bool { !decoder.isEmpty && !decoder.hasNext }
 
   private var isWithinBounds: Bool {
     pendingCalls < limits.maxPendingCalls && unreadBytes <= limits.maxUnreadBytes
@@ -179,7 +189,7 @@ package struct ConnectionMachine: Sendable {
     let before = entry.bytes.count
     Envelope.append(reply, continues: continues, to: &entry.bytes)
     entry.ends.append(entry.bytes.count)
-    heldBytes += entry.bytes.count - before
+    heldBytesInTurn += entry.bytes.count - before
     held[number] = entry
   }
 
@@ -187,7 +197,7 @@ package struct ConnectionMachine: Sendable {
   private mutating func advance() {
     oldest += 1
     while let entry = held.removeValue(forKey: oldest) {
-      heldBytes -= entry.bytes.count
+      heldBytesInTurn -= entry.bytes.count
       output.append(entry.bytes, ends: entry.ends)
       guard entry.isFinished else { return }
       oldest += 1

@@ -18,6 +18,9 @@ package struct FrameDecoder: Sendable {
   /// Whether bytes wait, be it of whole messages or of a part of one.
   package var isEmpty: Bool { start == buffer.count }
 
+  /// How many bytes it holds memory for.
+  var heldBytes: Int { buffer.capacity }
+
   package mutating func append(_ bytes: consuming [UInt8]) {
     if isEmpty {
       buffer = bytes

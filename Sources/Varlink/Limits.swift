@@ -1,4 +1,4 @@
-/// Every number of this layer, with its reason and what a client sees at the bound. The first five
+/// Every number of this layer, with its reason and what a client sees at the bound. The first six
 /// can be configured; the others follow from how the server works.
 package struct Limits: Equatable, Sendable {
   /// A call's bytes without its NUL. Calls carry a few short fields; the longest, an imported
@@ -25,6 +25,21 @@ package struct Limits: Equatable, Sendable {
   /// How long a connection may stay without a call under way and without a byte moving; zero is
   /// for ever. An idle connection costs next to nothing, so none is closed unless asked for.
   package var idleTimeout = Duration.zero
+
+  /// How long one message may take from its first byte to its NUL, while the connection is read
+  /// from. The longest takes no time on a socket of the same host; who needs longer holds memory
+  /// for nothing. Past it the connection is closed.
+  package var messageTimeout = Duration.seconds(30)
+
+  /// Calls and streams of one user that have a task and no last reply: four for each connection
+  /// that it may have. A task costs one to three kilobytes, so that one user comes to 50 MB at
+  /// most. Past it the connection that began one more is closed.
+  package var maxTasksPerUser = 16_384
+
+  /// Bytes that all connections of one user hold: parts of messages, and replies that are not yet
+  /// read. It holds sixty clients at ``maxUnreadBytes``. Past it the user's connection that holds
+  /// most is closed: who reads keeps little.
+  package var maxBufferedBytesPerUser = 64 * 1024 * 1024
 
   /// How deep a call's JSON may nest. The deepest call of any interface here nests three levels;
   /// the parser is recursive, so the bound is what keeps its stack small.

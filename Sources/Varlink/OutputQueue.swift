@@ -12,6 +12,9 @@ struct OutputQueue: Sendable {
 
   var isEmpty: Bool { sent == bytes.count }
 
+  /// Bytes that are held, those of the message being sent included.
+  var heldBytes: Int { bytes.count }
+
   /// Bytes behind the message being sent.
   var waiting: Int {
     firstEnd < ends.count ? origin + bytes.count - ends[firstEnd] : 0

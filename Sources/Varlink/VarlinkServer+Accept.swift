@@ -74,7 +74,7 @@ extension VarlinkServer {
     }
     // A peer that the kernel cannot name has left already.
     guard let peer = try? UnixSocket.peer(of: descriptor.rawValue) else { return }
-    guard connectionsOfUser[peer.uid, default: 0] < limits.maxConnectionsPerUser else {
+    guard (accounts[peer.uid]?.connections ?? 0) < limits.maxConnectionsPerUser else {
       let limit = limits.maxConnectionsPerUser
       notices.post(.userExhausted(uid: peer.uid, limit: limit), now: loop.now)
       return

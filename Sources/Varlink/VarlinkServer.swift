@@ -17,7 +17,7 @@ package actor VarlinkServer {
   var listener: Listener?
 
   var connections: [UInt64: Connection] = [:]
-  var connectionsOfUser: [UInt32: Int] = [:]
+  var accounts: [UInt32: UserAccount] = [:]
   private var nextConnection: UInt64 = 1
   private(set) var isStopping = false
   private var stopWaiters: [CheckedContinuation<Void, Never>] = []
@@ -65,7 +65,7 @@ package actor VarlinkServer {
       return
     }
     connections[id] = connection
-    connectionsOfUser[peer.uid, default: 0] += 1
+    accounts[peer.uid, default: UserAccount()].connections += 1
     if limits.idleTimeout > .zero { armIdleTimer(connection) }
   }
 
@@ -103,6 +103,8 @@ package actor VarlinkServer {
     connection.isInTurn = false
     guard connection.isOpen else { return }
     if !connection.isPeerGone { write(connection) }
+    guard connection.isOpen else { return }
+    account(connection)
     guard connection.isOpen else { return }
     if isViolated || connection.machine.isDone {
       leave(connection)
@@ -156,6 +158,7 @@ package actor VarlinkServer {
         return
       }
     }
+    watchPart(connection)
     if connection.nextTurn == nil, connection.machine.canStep {
       let id = connection.id
       connection.nextTurn = loop.schedule(at: loop.now) { [self] in
@@ -176,10 +179,13 @@ package actor VarlinkServer {
     guard connection.isOpen else { return }
     loop.unwatch(connection.rawDescriptor)
     connection.close()
-    for timer in [connection.nextTurn, connection.idleTimer] {
+    for timer in [connection.nextTurn, connection.idleTimer, connection.part?.timer] {
       if let timer { loop.cancel(timer) }
     }
+    connection.part = nil
+    account(connection)
     let orphans = connection.takeAwaitedTasks()
+    settle(connection.caller.peer.uid) { $0.tasks -= orphans.count }
     forgetIfEmpty(connection)
     for task in orphans { task.cancel() }
   }
@@ -188,9 +194,7 @@ package actor VarlinkServer {
     guard !connection.isOpen, connection.tasks.isEmpty,
       connections.removeValue(forKey: connection.id) != nil
     else { return }
-    let uid = connection.caller.peer.uid
-    let left = connectionsOfUser[uid, default: 1] - 1
-    connectionsOfUser[uid] = left > 0 ? left : nil
+    settle(connection.caller.peer.uid) { $0.connections -= 1 }
     if isStopping && connections.isEmpty { endStop() }
   }
 
@@ -249,6 +253,10 @@ package actor VarlinkServer {
     _ work: @escaping @Sendable () async -> Reply
   ) {
     let id = connection.id
+    guard mayRunAnother(connection) else {
+      leave(connection)
+      return
+    }
     connection.tasks[slot] = .some(nil)
     // Immediate: calls begin in the order in which they came, also beside those answered at once.
     // The preference keeps on the loop what in the handler has no isolation of its own.
@@ -263,6 +271,7 @@ package actor VarlinkServer {
     guard let connection = connections[id],
       connection.tasks.removeValue(forKey: slot) != nil
     else { return }
+    settle(connection.caller.peer.uid) { $0.tasks -= 1 }
     connection.streams.remove(slot)
     connection.machine.finish(slot, with: reply)
     if connection.isOpen {
@@ -281,8 +290,18 @@ package actor VarlinkServer {
     } catch {
       return .failure(error)
     }
-    turn(connection)
+    deliver(connection)
     return .success(())
+  }
+
+  /// Writes what there is to write. No call is begun here: a stream's producer is in the middle of
+  /// a step of its own, and a call begun in it could see that half done.
+  private func deliver(_ connection: Connection) {
+    if connection.isInTurn { return }
+    if !connection.isPeerGone { write(connection) }
+    guard connection.isOpen else { return }
+    account(connection)
+    if connection.isOpen { prepareNextTurn(connection) }
   }
 
   // MARK: Stopping

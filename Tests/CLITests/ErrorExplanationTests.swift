@@ -128,7 +128,8 @@ final class FailingPort: DaemonPort {
   }
 
   func stream(
-    _ method: APIMethod, _ parameters: [String: JSONValue], _ each: (JSONValue) -> Bool
+    _ method: APIMethod, _ parameters: [String: JSONValue], alongside: () -> [Int32],
+    tick: Duration?, _ each: (StreamStep) -> Bool
   ) throws(ClientError) {
     throw error
   }

@@ -57,7 +57,7 @@ struct LogThrottleTests {
 }
 
 @Suite(.timeLimit(.minutes(1)))
-struct LogTests {
+struct LogFormTests {
   private func lines(_ form: Log.Form, _ work: (Log) -> Void) -> [String] {
     let lines = Locked<[String]>([])
     let log = Log(

@@ -200,7 +200,8 @@ struct RefreshTests {
   func `the pause doubles, holds whoever asks, and gives way to a longer Retry-After`() throws {
     let bench = try Bench.started()
     for (failure, pause) in [
-      (RefreshFailure(.transient, reason: "a"), 1), (RefreshFailure(.outcomeUnknown, reason: "b"), 2),
+      (RefreshFailure(.transient, reason: "a"), 1),
+      (RefreshFailure(.outcomeUnknown, reason: "b"), 2),
       (RefreshFailure(.transient, reason: "c"), 4),
       (RefreshFailure(.transient, reason: "d", httpStatus: 429, retryAfter: .seconds(100)), 100),
     ] {

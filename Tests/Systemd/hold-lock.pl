@@ -3,7 +3,7 @@
 # file (wal-index, WAL_WRITE_LOCK), for some seconds.
 use strict;
 use warnings;
-use Fcntl;
+use Fcntl qw(:DEFAULT :seek);
 my ($database, $seconds) = @ARGV;
 open my $file, '+<', "$database-shm" or die "$database-shm: $!";
 my $lock = pack 's s x4 q q i x4', F_WRLCK, SEEK_SET, 120, 1, 0;

@@ -217,11 +217,11 @@ struct CurlTransportTests {
   }
 
   @Test func `a cancelled task ends its connecting at once`() async throws {
-    let fixture = try UpstreamFixture()
+    // Long enough for a crowded machine: the loop below would miss a transfer that has timed out.
+    let fixture = try UpstreamFixture { $0.connectTimeout = .seconds(600) }
     let mute = try MuteListener()
-    let task = Task {
-      await fixture.send(HTTPRequest(method: .get, url: "http://127.0.0.1:\(mute.port)/x"))
-    }
+    let request = HTTPRequest(method: .get, url: "http://127.0.0.1:\(mute.port)/x")
+    let task = Task { await fixture.send(request, within: .seconds(600)) }
     while await fixture.transport.inFlight == 0 { await Task.yield() }
     task.cancel()
     #expect(await task.value.kind == .cancelled)

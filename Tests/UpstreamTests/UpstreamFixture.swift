@@ -96,6 +96,15 @@ final class UpstreamFixture: Sendable {
     return try Secret(copying: bytes)
   }
 
+  /// The same where another error is being thrown.
+  static func secretOrFail(_ text: String) throws(GrantFailure) -> Secret {
+    do throws(SecretError) {
+      return try secret(text)
+    } catch {
+      throw GrantFailure(.cancelled, reason: "no locked memory")
+    }
+  }
+
   static func secret(_ text: String) throws(SecretError) -> Secret {
     try Secret(copying: Array(text.utf8))
   }

@@ -2,14 +2,15 @@
 package enum EventKind: OpenName {
   case signedIn, imported, refreshStarted, refreshSucceeded, refreshFailed, lateResultRejected,
     signedOut, suspended, resumed, loginPending, loginFailed, tipLoading, tipChanged, tipFailed,
-    upstreamAway, upstreamBack, storeDegraded, storeHealed, revocationDone, revocationFailed, gap
+    upstreamAway, upstreamBack, storeDegraded, storeHealed, revocationDone, revocationFailed, gap,
+    stopping
   case unknown(String)
 
   package static let known: [EventKind] = [
     .signedIn, .imported, .refreshStarted, .refreshSucceeded, .refreshFailed, .lateResultRejected,
     .signedOut, .suspended, .resumed, .loginPending, .loginFailed, .tipLoading, .tipChanged,
     .tipFailed, .upstreamAway, .upstreamBack, .storeDegraded, .storeHealed, .revocationDone,
-    .revocationFailed, .gap,
+    .revocationFailed, .gap, .stopping,
   ]
 
   package var name: String {
@@ -35,6 +36,7 @@ package enum EventKind: OpenName {
     case .revocationDone: "revocationDone"
     case .revocationFailed: "revocationFailed"
     case .gap: "gap"
+    case .stopping: "stopping"
     case .unknown(let name): name
     }
   }

@@ -39,6 +39,7 @@ enum EventLine {
     case .revocationDone: ("tokens revoked", .plain)
     case .revocationFailed: ("revocation failed", .warning)
     case .gap: ("(events missing)", .warning)
+    case .stopping: ("the daemon stops", .warning)
     case .unknown(let name): (name, .plain)
     }
   }

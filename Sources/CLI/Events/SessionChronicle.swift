@@ -92,6 +92,7 @@ struct SessionChronicle: Equatable {
     case .tipFailed: measure(\.tipStart, at, failed: true, into: \.tipLatencies)
     case .gap: gaps.append(Moment(at: at, note: detail))
     case .suspended, .resumed, .loginPending, .loginFailed, .revocationDone, .revocationFailed,
+      .stopping,
       .unknown:
       break
     }

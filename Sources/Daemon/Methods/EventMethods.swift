@@ -12,12 +12,9 @@ extension MethodHandler {
     try parameters.finish()
     return .stream { stream in
       let state = self.presentState()
-      let end = await self.events.watch(after: sequence.map { Int64($0) }, state: state) { event in
-        guard case .success(let bytes) = self.encode(WatchReply(event: Self.event(event))) else {
-          return true
-        }
+      let end = await self.events.watch(after: sequence.map { Int64($0) }, state: state) { text in
         do throws(StreamFailure) {
-          try stream.send(bytes)
+          try stream.send(text)
           return true
         } catch {
           return false
@@ -26,8 +23,9 @@ extension MethodHandler {
       switch end {
       case .tooSlow(let last):
         return .failure(APIError.tooSlow(lastSequence: Int(last)).varlinkError)
-      case .left:
-        return .failure(APIError.tooSlow(lastSequence: 0).varlinkError)
+      case .stopped(let event): return self.encode(WatchReply(event: Self.event(event)))
+      // Nobody reads it.
+      case .left: return .failure(APIError.tooSlow(lastSequence: 0).varlinkError)
       }
     }
   }

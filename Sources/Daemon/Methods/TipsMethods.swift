@@ -31,7 +31,10 @@ extension MethodHandler {
       }
       switch end {
       case .ended(let error): return .failure(ErrorMapping.map(error))
-      case .tooSlow, .left: return .failure(APIError.tipsTooSlow.varlinkError)
+      case .tooSlow: return .failure(APIError.tipsTooSlow.varlinkError)
+      // The client has gone, and nobody reads it; or the daemon is stopping.
+      case .left:
+        return .failure(APIError.unavailable(reason: "the daemon is stopping").varlinkError)
       }
     }
   }

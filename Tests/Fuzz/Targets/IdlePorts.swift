@@ -5,7 +5,7 @@ import Session
 import Tips
 
 /// Ports behind which nothing is: for what only has to decode.
-struct IdlePorts: SessionStore, TipStore, TokenEndpoint, Transport {
+struct IdlePorts: SessionStore, EventJournal, TipStore, TokenEndpoint, Transport {
   var binding: UpstreamBinding {
     UpstreamBinding(issuer: "", clientID: "", apiOrigin: "http://127.0.0.1")
   }
@@ -32,11 +32,36 @@ struct IdlePorts: SessionStore, TipStore, TokenEndpoint, Transport {
 
   func destroy(through generation: Generation, reason: String) async throws(StoreError) {}
 
+  func install(
+    _ record: consuming SessionRecord, permit: consuming WritePermit,
+    revoking old: consuming SessionRecord?
+  ) async throws(StoreError) -> Bool { throw .readOnly }
+
+  func destroy(
+    through generation: Generation, reason: String, revoking old: consuming SessionRecord?
+  ) async throws(StoreError) -> Bool { false }
+
+  func leaveTombstone(of session: SessionID, through generation: Generation) throws(StoreError) {}
+
+  func isSpent(_ token: Fingerprint) async throws(StoreError) -> Bool { false }
+
+  func adoptMachine(permit: consuming WritePermit) async throws(StoreError) {}
+
+  func settle() async -> StoreHealth { StoreHealth() }
+
+  func verifyErasure() async throws(StoreError) -> [String] { [] }
+
   func inspect() async throws(StoreError) -> PersistedSession { throw .readOnly }
 
   func fingerprint(of token: borrowing Secret) -> Fingerprint { Fingerprint(text: "") }
 
   func close() async {}
+
+  func lastSequence() async throws(StoreError) -> Int64 { 0 }
+
+  func append(_ events: [EventRecord]) async throws(StoreError) {}
+
+  func newest(limit: Int) async throws(StoreError) -> [EventRecord] { [] }
 
   func load(session: SessionID, generation: Generation) async throws(StoreError) -> [CachedTip] {
     []

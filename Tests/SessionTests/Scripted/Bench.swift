@@ -40,10 +40,12 @@ final class Pending<Value: Sendable>: Sendable {
   func value() throws -> Value { try #require(outcome.withLock { $0 }).get() }
 
   /// The error; nil where there is none (yet).
-  func error<E: Error>(_ type: E.Type = SessionError.self) -> E? {
+  func error<E: Error>(_ type: E.Type) -> E? {
     guard case .failure(let error) = outcome.withLock({ $0 }) else { return nil }
     return error as? E
   }
+
+  func error() -> SessionError? { error(SessionError.self) }
 }
 
 /// One coordinator with all that belongs to it, on a ground that the test turns by hand.

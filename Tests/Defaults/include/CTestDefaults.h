@@ -1,0 +1,1 @@
+/* Nothing to call: that it is linked into the tests is enough. */
