@@ -102,7 +102,8 @@ let package = Package(
     .testTarget(
       name: "StoreTests",
       dependencies: [
-        "CFaultVFS", "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport", "Tips",
+        "CFaultVFS", "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport",
+        "Tips",
       ]),
     .testTarget(
       name: "UpstreamTests",

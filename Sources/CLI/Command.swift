@@ -32,6 +32,8 @@ package struct Command: Sendable {
   package let options: [OptionSpec]
   /// What the summary leaves open; paragraphs.
   package let details: String
+  /// Words that the command knows besides its options, such as a template's fields.
+  package let terms: (title: String, entries: [(name: String, help: String)])?
   /// Command lines without the program's name, each with what it is good for.
   package let examples: [(line: String, purpose: String)]
   /// Arguments of this command may be secrets by mistake: they are refused with these words, and
@@ -41,7 +43,9 @@ package struct Command: Sendable {
 
   package init(
     _ name: String, _ summary: String, operands: [Operand] = [], options: [OptionSpec] = [],
-    details: String = "", examples: [(line: String, purpose: String)] = [],
+    details: String = "",
+    terms: (title: String, entries: [(name: String, help: String)])? = nil,
+    examples: [(line: String, purpose: String)] = [],
     refusal: String? = nil,
     run: @escaping @Sendable (CommandContext) throws(CommandFailure) -> ExitCode
   ) {
@@ -50,6 +54,7 @@ package struct Command: Sendable {
     self.operands = operands
     self.options = options
     self.details = details
+    self.terms = terms
     self.examples = examples
     self.refusal = refusal
     self.run = run

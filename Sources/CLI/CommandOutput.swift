@@ -98,6 +98,11 @@ package final class CommandOutput {
     sink(.standardOutput, text.rendered(colour: appearance.colour) + "\n")
   }
 
+  /// A question; what is typed stands beside it.
+  package func prompt(_ text: StyledText) {
+    sink(.standardOutput, text.rendered(colour: appearance.colour))
+  }
+
   /// A sentence, broken where a terminal ends.
   package func paragraph(_ text: StyledText) {
     let width = min(appearance.width, 100)

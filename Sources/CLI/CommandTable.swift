@@ -18,7 +18,7 @@ package enum CommandTable {
         ReloadCommand.command, CanICommand.command,
       ]
     ),
-    ("This host", [DoctorCommand.command, CompletionCommand.command]),
+    ("This host", [DoctorCommand.command, SelfTestCommand.command, CompletionCommand.command]),
   ]
 
   package static var all: [Command] { groups.flatMap(\.commands) }

@@ -32,6 +32,11 @@ package enum Help {
       }
     }
     options(command.options, title: "Options", output)
+    if let terms = command.terms {
+      output.line()
+      output.line(StyledText(terms.title + ":", .strong))
+      for term in terms.entries { entry(term.name, term.help, column: 24, output) }
+    }
     if !command.examples.isEmpty {
       output.line()
       output.line(StyledText("Examples:", .strong))

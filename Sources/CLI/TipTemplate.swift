@@ -3,10 +3,16 @@ import BrewlogAPI
 /// `--format`: text with the tip's fields in braces. It is taken apart before the daemon is asked,
 /// so that a misspelt field is a usage error and not an empty place in the output.
 struct TipTemplate {
-  static let fieldNames = [
-    "id", "date", "title", "body", "tags", "url", "source", "age", "fetchedAt", "freshness",
-    "stale",
+  static let fields: [(name: String, help: String)] = [
+    ("id", "what tip and rate take"), ("date", "the day, YYYY-MM-DD, where the tip has one"),
+    ("title", "on one line"), ("body", "its lines as they are"),
+    ("tags", "separated by commas"), ("url", "where the tip is to be read, if anywhere"),
+    ("source", "cache, network or revalidated"), ("age", "in seconds since it was fetched"),
+    ("fetchedAt", "the moment, RFC 3339"), ("freshness", "in words: fetched 3 min ago"),
+    ("stale", "true or false: the upstream could not be asked"),
   ]
+
+  private static let fieldNames = fields.map(\.name)
 
   private enum Part {
     case text(String)

@@ -21,6 +21,12 @@ struct Invocation {
   var groupOfFile: String?
   var users: [String: UInt32] = [:]
   var port: (any DaemonPort)?
+  /// Where all output goes, unless it is collected: a terminal's lower end.
+  var output: Int32?
+  /// What a person types when asked.
+  var typed = ""
+  /// The true time, for what is held against another clock.
+  var isNow = false
 
   struct Outcome: Sendable {
     var exit: ExitCode
@@ -42,19 +48,29 @@ struct Invocation {
 
   func run(socket: String? = nil) -> Outcome {
     let (input, users, group) = (input, users, groupOfFile)
-    let size = terminal ? TerminalSize(columns: width, rows: height) : nil
+    let screen = output.flatMap(CLIEnvironment.terminalSize)
+    let size = screen ?? (terminal ? TerminalSize(columns: width, rows: height) : nil)
+    let (terminal, typed) = (terminal || screen != nil, Array(typed.utf8))
+    let isNow = isNow
     var all = variables
     all["LANG"] = locale
-    let environment = CLIEnvironment(
+    var environment = CLIEnvironment(
       variables: all, uid: uid, standardInputIsTerminal: inputIsTerminal,
       standardOutputIsTerminal: terminal, standardErrorIsTerminal: terminal,
-      terminalSize: { size }, now: { Self.now }, utcOffset: { _ in 0 },
+      terminalSize: { size }, now: { isNow ? SystemClock.wallTime : Self.now },
+      utcOffset: { _ in 0 },
       readInput: { Array(input.prefix($0 + 1)) }, uidOfUser: { users[$0] },
       groupOfFile: { _ in group })
+    environment.readTyped = { typed }
+    environment.pause = { _, _ in nil }
     let collected = Locked((out: "", err: ""))
     let exit = CommandLineTool.run(
       (socket.map { ["--socket", $0] } ?? []) + arguments, environment: environment,
       sink: { channel, text in
+        if let output {
+          let bytes = Array(text.utf8)
+          _ = write(output, bytes, bytes.count)
+        }
         collected.withLock { texts in
           if channel == .standardOutput { texts.out += text } else { texts.err += text }
         }

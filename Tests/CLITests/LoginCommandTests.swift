@@ -144,7 +144,30 @@ struct LoginCommandTests {
     #expect(outcome.exit == .done)
     #expect(outcome.out.contains(words))
     _ = Invocation("logout", "--no-revoke").on(daemon)
-    #expect(daemon.received.map(\.parameters) == [[:], ["revoke": false]])
+    #expect(
+      daemon.received.filter { $0.method.hasSuffix("Logout") }.map(\.parameters)
+        == [[:], ["revoke": false]])
+    await daemon.stop()
+  }
+
+  @Test(arguments: [("y\n", true), (" YES\n", true), ("n\n", false), ("\n", false), ("", false)])
+  func `on a terminal a logout asks, and ends just that session`(
+    answer: String, isDone: Bool
+  ) async throws {
+    let daemon = try await ScriptedDaemon([
+      .status: .reply(Samples.status),
+      .logout: .reply(LogoutReply(previousGeneration: 3, generation: 4, revocation: .queued)),
+    ])
+    var invocation = Invocation("logout", "--color", "never")
+    (invocation.terminal, invocation.inputIsTerminal) = (true, true)
+    invocation.typed = answer
+    let outcome = invocation.on(daemon)
+    #expect(outcome.exit == (isDone ? .done : .failed))
+    #expect(outcome.out.contains("End this session? [y/N]"))
+    let calls = daemon.received.filter { $0.method.hasSuffix("Logout") }
+    #expect(calls.map(\.parameters) == (isDone ? [["ifGeneration": 3]] : []))
+    invocation.arguments.append("--yes")
+    #expect(!invocation.on(daemon).out.contains("?"))
     await daemon.stop()
   }
 

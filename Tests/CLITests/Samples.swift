@@ -18,6 +18,12 @@ enum Samples {
     freshForSeconds: 0, stale: true,
     staleReason: "the upstream's name could not be resolved; check the network")
 
+  static let old = Entry(
+    tip: Tip(
+      id: "a-tip-with-a-rather-long-name-of-its-own", date: "2026-11-29",
+      title: "茶道: 湯 at 80 °C, and a whisk that was soaked 🍵", body: "", tags: []),
+    provenance: stale)
+
   static let entry = Entry(tip: tip, provenance: fresh)
 
   static let signedIn = Snapshot(

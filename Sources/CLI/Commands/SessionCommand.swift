@@ -4,16 +4,24 @@ import BrewlogAPI
 enum SessionCommand {
   static let command = Command(
     "session", "show what is persisted beside what is in memory",
+    options: [
+      OptionSpec("--store", "DIR", "read the store of a daemon that does not run, or a copy")
+    ],
     details:
       "Tokens are shown as fingerprints only. Lines that differ are marked; in the moments of "
-      + "a refresh some may.",
+      + "a refresh some may. With --store, shows what is not sealed there, without a daemon or key; "
+      + "nothing is changed.",
     examples: [
       ("session", "both, side by side"),
+      ("session --store /var/lib/brewlog", "offline, as root"),
       ("--json session | jq .consistent", "whether they agree"),
     ],
     run: run)
 
   static func run(_ context: CommandContext) throws(CommandFailure) -> ExitCode {
+    if let directory = context.arguments.value("--store") {
+      return try OfflineSession.show(directory, context)
+    }
     let reply = try context.ask(.inspect, as: InspectReply.self)
     if context.json { return .done }
     let output = context.output

@@ -14,12 +14,14 @@ enum TipCommand {
       OptionSpec("--card", nil, "the card, in a pipe too; COLUMNS is its width there"),
     ],
     details:
-      "On a terminal the tip is a card; in a pipe it is plain text. A template may use \\n, \\t and "
-      + TipTemplate.fieldNames.map { "{\($0)}" }.joined(separator: " ") + "; {{ stands for {.",
+      "On a terminal the tip is a card; in a pipe it is plain text. In a template, \\n and \\t are "
+      + "a new line and a tab, {{ and }} are { and }.",
+    terms: ("Fields of a template", TipTemplate.fields.map { ("{\($0.name)}", $0.help) }),
     examples: [
       ("tip", "the tip of the day"),
       ("tip --max-age 1h", "at most an hour old"),
       ("tip --format '{title}: {url}'", "one line for a message of the day"),
+      ("tip --cache-only --wait 0 --format '{title}'", "for a status bar: never waits"),
       ("--json tip | jq -r .tip.body", "the body alone, for a script"),
     ],
     run: run)
