@@ -46,7 +46,7 @@ extension SessionCoordinator {
     let hadSession = machine.facts != nil
     let asked = revocation(revoke, hadSession)
     let old = asked == .queued ? takeRecord() : nil
-    if hadSession { move(reason: "logged out", mayRevokeLate: asked == .queued) }
+    if hadSession { move(reason: "logged out", late: revoke ? lateFate(asked == .queued) : .cutOff) }
     announceCancelledLogins()
     let generation = machine.generation
     let outcome = await destroyInTime(revoking: old)
@@ -79,7 +79,7 @@ extension SessionCoordinator {
   /// The token endpoint has refused the session, or it cannot go on.
   func endSession(reason: String, httpStatus: Int?) async {
     guard machine.facts != nil else { return }
-    move(reason: reason, mayRevokeLate: false)
+    move(reason: reason, late: .dropped)
     let generation = machine.generation
     if case .failure(let error) = await destroyInTime(revoking: nil) {
       report(SessionEvent(.storeDegraded, generation: generation, detail: error.reason))
@@ -88,10 +88,10 @@ extension SessionCoordinator {
   }
 
   /// Step (a): in memory, at once. From here on every new call is answered `SignedOut`.
-  private func move(reason: String, mayRevokeLate: Bool) {
+  private func move(reason: String, late: LateFate) {
     guard let session = machine.facts?.id else { return }
     let generation = machine.reserveGeneration()
-    abandonFlight(mayRevoke: mayRevokeLate)
+    abandonFlight(late)
     machine.signOut(to: generation, reason: reason)
     pair = TokenPair(access: nil, refresh: nil)
     isDurable = true
@@ -99,13 +99,27 @@ extension SessionCoordinator {
     announce(.moved(to: generation, session: nil))
   }
 
-  /// Takes the flight out of its slot. Its exchange may end, so that what it brings can be revoked;
-  /// where that may not be, it is cut off.
-  func abandonFlight(mayRevoke: Bool) {
+  /// What becomes of an exchange whose session has ended.
+  enum LateFate {
+    /// It may end, and what it brings is revoked.
+    case revoked
+    /// It may end, and what it brings is forgotten.
+    case dropped
+    case cutOff
+  }
+
+  func lateFate(_ isRevoked: Bool) -> LateFate { isRevoked ? .revoked : .dropped }
+
+  /// Takes the flight out of its slot. Nothing that it still brings changes memory or store (I2).
+  func abandonFlight(_ late: LateFate) {
     cancelRenewal()
     if let flight = machine.flight, let task = flightTask {
       orphans[flight.id] = task
-      if mayRevoke { revocable.insert(flight.id) } else { task.cancel() }
+      switch late {
+      case .revoked: revocable.insert(flight.id)
+      case .dropped: break
+      case .cutOff: task.cancel()
+      }
     }
     flightTask = nil
   }

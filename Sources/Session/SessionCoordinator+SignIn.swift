@@ -143,7 +143,7 @@ extension SessionCoordinator {
   private func replace(
     with facts: SessionFacts, _ new: consuming TokenPair, lifetime: Duration?, received: Instant
   ) {
-    abandonFlight(mayRevoke: outbox != nil && machine.policy.canRevoke)
+    abandonFlight(lateFate(outbox != nil && machine.policy.canRevoke))
     let hasAccess = new.access != nil
     let hasRefresh = new.refresh != nil
     machine.signIn(

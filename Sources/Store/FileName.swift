@@ -17,6 +17,17 @@ enum FileName {
   static func sessionKey(_ session: SessionID) -> String { "session-\(session.hex).key" }
   static func rescueSlot(_ session: SessionID) -> String { "session-\(session.hex).rescue" }
 
+  /// What is left of a session's key between its end and that of its rows.
+  static func goneKey(_ session: SessionID, _ generation: Generation) -> String {
+    "session-\(session.hex).gone-\(generation.number)"
+  }
+
+  static func generation(ofGone name: String, _ session: SessionID) -> Generation? {
+    let prefix = "session-\(session.hex).gone-"
+    guard name.hasPrefix(prefix) else { return nil }
+    return UInt64(name.dropFirst(prefix.count)).map { Generation($0) }
+  }
+
   /// Whose file this is; nil where it is no session's own.
   static func owner(of name: String) -> SessionID? {
     guard name.hasPrefix("session-") else { return nil }

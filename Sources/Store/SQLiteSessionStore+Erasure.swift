@@ -60,6 +60,8 @@ extension SQLiteSessionStore {
   /// A key or a slot of another session.
   private func ownFileTrace(_ name: String) -> String? {
     if let owner = FileName.owner(of: name) {
+      // Emptied: what it says is that the logout is not finished, which Health says, too.
+      if FileName.generation(ofGone: name, owner) != nil { return nil }
       return owner == present?.session ? nil : "\(name) belongs to an earlier session"
     }
     // What a crash left of a key that was being replaced.

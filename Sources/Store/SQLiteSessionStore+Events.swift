@@ -12,9 +12,7 @@ extension SQLiteSessionStore: EventJournal {
   package func append(_ events: [EventRecord]) throws(StoreError) {
     let database = try sessionDatabase()
     try sql { () throws(SQLiteError) in
-      try database.setSynchronous(.normal)
-      defer { try? database.setSynchronous(.full) }
-      try database.transaction(mapping: { $0 }) { () throws(SQLiteError) in
+      try database.transaction(synced: false, mapping: { $0 }) { () throws(SQLiteError) in
         try database.appendEvents(events)
       }
     }

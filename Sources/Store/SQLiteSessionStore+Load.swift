@@ -21,7 +21,8 @@ extension SQLiteSessionStore {
     case .damaged: return try startAnew()
     case .signedOut: return try signedOut()
     case .keyGone(let reason):
-      try logOut(past: found.state.generation, to: nil, reason)
+      let moved = found.row.flatMap { keys.generationOfLogout(of: $0.session) }
+      try logOut(past: found.state.generation, to: moved, reason)
       return try signedOut()
     case .session: break
     }
@@ -72,7 +73,6 @@ extension SQLiteSessionStore {
     past stored: Generation, to moved: Generation?, _ reason: String
   ) throws(StoreError) {
     try destroy(through: max(stored.next, moved ?? stored), reason: reason)
-    try finishLogout()
   }
 
   func refreshFingerprint(_ record: borrowing SessionRecord) -> Fingerprint? {
@@ -85,12 +85,21 @@ extension SQLiteSessionStore {
   /// There is no session: nothing of one may be left, and the generation is the highest that either
   /// database knows.
   private func signedOut() throws(StoreError) -> LoadedSession {
+    // Rows that this disk does not let go are dead without their key; `settle` goes on trying.
+    if let unfinished {
+      knownGeneration = unfinished.generation
+      return LoadedSession(
+        generation: unfinished.generation, record: nil, reason: unfinished.reason)
+    }
     let database = try sessionDatabase()
     try files { () throws(DirectoryError) in try keys.destroyAll(but: nil) }
     var state = try sql { () throws(SQLiteError) in try database.storeState() }
     if let highest = try? parts.tips?.fence().highest, highest > state.generation {
       state.generation = highest
-      try sql { () throws(SQLiteError) in try database.setStoreState(state) }
+      try sql { () throws(SQLiteError) in
+        try database.requireDurability()
+        try database.setStoreState(state)
+      }
     }
     knownGeneration = state.generation
     // A tip store that fails costs tips, not the start.

@@ -12,7 +12,10 @@ extension SQLiteSessionStore: RevocationOutbox {
     guard let sealed = sealForOutbox(record) else {
       throw .failed("\(FileName.outboxKey): cannot be made")
     }
-    try sql { () throws(SQLiteError) in try database.addRevocation(sealed, at: parts.now) }
+    try sql { () throws(SQLiteError) in
+      try database.requireDurability()
+      try database.addRevocation(sealed, at: parts.now)
+    }
   }
 
   package func pending() throws(StoreError) -> [PendingRevocation] {
@@ -44,6 +47,7 @@ extension SQLiteSessionStore: RevocationOutbox {
   package func remove(_ id: Int64) throws(StoreError) {
     let database = try sessionDatabase()
     let rest = try sql { () throws(SQLiteError) in
+      try database.requireDurability()
       try database.removeRevocation(id)
       return try database.revocationCount()
     }
@@ -55,6 +59,7 @@ extension SQLiteSessionStore: RevocationOutbox {
     try destroyOutboxKey()
     unfinished?.revocation = nil
     try sql { () throws(SQLiteError) in
+      try database.requireDurability()
       try database.removeRevocations(before: nil, now: parts.now)
       _ = try database.truncateLog()
     }

@@ -10,9 +10,10 @@ import Testing
 /// I5 and I9 on a disk that fails, call by call, and that loses power.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct DiskFaultTests {
-  @Test(arguments: [FAULT_FULL, FAULT_IO, FAULT_SHORT_WRITE, FAULT_SYNC].flatMap { kind in
-    [false, true].map { (kind.rawValue, $0) }
-  })
+  @Test(
+    arguments: [FAULT_FULL, FAULT_IO, FAULT_SHORT_WRITE, FAULT_SYNC].flatMap { kind in
+      [false, true].map { (kind.rawValue, $0) }
+    })
   func `whichever call fails, a restart finds the last answered state or the one being made`(
     kind: UInt32, sticky: Bool
   ) async throws {

@@ -92,6 +92,29 @@ struct SecrecyTests {
     #expect(loaded.facts == nil && loaded.generation == 2)
   }
 
+  @Test func `a restart whose disk still keeps the rows is signed out all the same`()
+    async throws
+  {
+    let script = Script()
+    let fixture = try StoreFixture(hooks: script.hooks)
+    script.fail(.sessionToBeWritten, with: nil)
+    try await fixture.life { store in
+      try await store.sessions.install(1)
+      script.fail(.sessionToBeWritten, with: .full)
+      try await store.sessions.destroy(through: Generation(5), reason: "logout")
+    }
+    for _ in 0..<2 {
+      let loaded = try await fixture.life { try await $0.sessions.loaded() }
+      #expect(loaded.facts == nil && loaded.generation == 5)
+    }
+    script.fail(.sessionToBeWritten, with: nil)
+    try await fixture.life { store in
+      #expect(try await store.sessions.loaded().generation == 5)
+      #expect(try await store.sessions.verifyErasure() == [])
+    }
+    #expect(try fixture.names().filter { $0.hasPrefix("session-") } == [])
+  }
+
   @Test func `what a logout could not delete is deleted as soon as that works`() async throws {
     let script = Script()
     let fixture = try StoreFixture(hooks: script.hooks)

@@ -104,6 +104,16 @@ final class StateDirectory {
     }
   }
 
+  /// Empties a file and gives it another name; where one of the two cannot be done, destroys it.
+  func retire(_ name: String, to newName: String) throws(DirectoryError) {
+    do throws(DirectoryError) {
+      try directory.overwrite(name, with: [UInt8](repeating: 0, count: size(of: name)))
+      try directory.rename(name, to: newName)
+    } catch {
+      try destroy(name)
+    }
+  }
+
   private static func canonical(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }

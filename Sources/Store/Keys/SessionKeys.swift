@@ -45,14 +45,25 @@ struct SessionKeys {
 
   /// Destroys the keys of every session below `generation`, and unreadable ones; the directory is
   /// synced when it returns. Needs neither database nor space: this is what makes a logout final.
+  ///
+  /// The emptied file keeps standing under a name that tells the generation, until the rows are
+  /// gone as well: a restart before that must not count from an older one.
   func destroy(below generation: Generation) throws(DirectoryError) {
-    for name in try directory.names() where FileName.owner(of: name) != nil {
-      guard name.hasSuffix(".key") || name.hasSuffix(".key.new") else { continue }
+    for name in try directory.names() {
+      guard let owner = FileName.owner(of: name),
+        name.hasSuffix(".key") || name.hasSuffix(".key.new")
+      else { continue }
       let file = try? directory.read(name, limit: SealedKeyFile.byteCount).flatMap(
         SealedKeyFile.init(bytes:))
       if let file, file.generation >= generation { continue }
-      try directory.destroy(name)
+      try directory.retire(name, to: FileName.goneKey(owner, generation))
     }
+  }
+
+  /// The generation that the logout of a session moved to, where its emptied key file tells.
+  func generationOfLogout(of session: SessionID) -> Generation? {
+    let names = (try? directory.names()) ?? []
+    return names.compactMap { FileName.generation(ofGone: $0, session) }.max()
   }
 
   /// Destroys every session's files but those of `session`.

@@ -26,6 +26,8 @@ final class Database {
   private let options: Options
   private let patience: BusyPatience
   private var handle: OpaquePointer?
+  /// The level in force; nil while that is not certain.
+  private var synchronous: Synchronous?
 
   /// Opens, without reading anything yet.
   init(path: String, options: Options) throws(SQLiteError) {
@@ -84,8 +86,14 @@ final class Database {
   }
 
   func setSynchronous(_ level: Synchronous) throws(SQLiteError) {
+    if level == synchronous { return }
+    synchronous = nil
     _ = try rows("PRAGMA synchronous = \(level.rawValue)", to: "set synchronous")
+    synchronous = level
   }
+
+  /// Sees to it that the next write is as durable as this file's writes are to be.
+  func requireDurability() throws(SQLiteError) { try setSynchronous(options.synchronous) }
 
   /// Runs one statement and reads all of its rows.
   func rows(
