@@ -36,7 +36,7 @@ struct DoctorCommandTests {
         Directory=\(scratch.path("state"))
         [Socket]
         Path=\(socket)
-        Group=\(settings["Group"] ?? "")
+        \(settings["Group"].map { "Group=" + $0 } ?? "Mode=0600")
         \(settings["more"] ?? "")
         """
       #expect(
@@ -49,7 +49,7 @@ struct DoctorCommandTests {
     }
   }
 
-  private static let answers: [APIMethod: Answer] = [
+  private static let answers: [APIMethod: Varlink.Answer] = [
     .health: .reply(Samples.health), .explain: .reply(Samples.explain),
     .canI: .reply(CanIReply(allowed: true, rule: "you are root")),
   ]

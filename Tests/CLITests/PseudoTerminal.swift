@@ -1,3 +1,4 @@
+import CTestDefaults
 import Glibc
 import Platform
 import TestSupport
@@ -11,15 +12,10 @@ final class PseudoTerminal: @unchecked Sendable {
   private var reader: SystemThread?
 
   init(columns: Int, rows: Int) throws {
-    let raw = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
-    guard raw >= 0, grantpt(raw) == 0, unlockpt(raw) == 0 else {
-      throw SystemError.last("open a terminal")
-    }
-    upper = FileDescriptor(owning: raw)
     var buffer = [CChar](repeating: 0, count: 128)
-    guard ptsname_r(raw, &buffer, buffer.count) == 0 else {
-      throw SystemError.last("find the terminal's name")
-    }
+    let raw = test_open_terminal(&buffer, UInt(buffer.count))
+    guard raw >= 0 else { throw SystemError.last("open a terminal") }
+    upper = FileDescriptor(owning: raw)
     name = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     resize(columns: columns, rows: rows)
   }

@@ -43,7 +43,9 @@ extension Examination {
   private mutating func checkGroup(_ path: String, _ facts: FileFacts) {
     let present = context.environment.groupOfFile(path) ?? "gid \(facts.gid)"
     let shown = "\(path), mode \(facts.octal), group \(present)"
-    guard let group = configuration?.socket.group else {
+    // A mode that gives a group nothing makes it of no account whose it is.
+    guard let socket = configuration?.socket, socket.mode & 0o070 != 0, let group = socket.group
+    else {
       add(.ok("socket", shown))
       return
     }

@@ -48,8 +48,11 @@ final class EventFollower {
         return
       } catch {
         guard hasBegun, isPassing(error.cause) else { throw error.told }
-        if !isAway { isOver = isOver || !each(.away(error.told.problem)) }
-        isAway = true
+        // A daemon that stops says TooSlow, too: whether it is away shows at the next attempt.
+        if !isAnswer(error.cause) {
+          if !isAway { isOver = isOver || !each(.away(error.told.problem)) }
+          isAway = true
+        }
       }
       if !isOver { wait(each) }
       // A connection that has ended stays ended.
@@ -100,6 +103,10 @@ final class EventFollower {
     } else {
       isOver = isOver || !each(.tick)
     }
+  }
+
+  private func isAnswer(_ error: ClientError?) -> Bool {
+    if case .failure? = error { true } else { false }
   }
 
   /// What a restart looks like from here. A daemon that stops says TooSlow to its watchers.

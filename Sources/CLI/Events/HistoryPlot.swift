@@ -154,7 +154,8 @@ struct HistoryPlot {
     var result = StyledText("")
     var run = ""
     var tone = Tone.plain
-    for cell in cells {
+    let last = cells.lastIndex { $0.glyph != " " } ?? -1
+    for cell in cells.prefix(last + 1) {
       if cell.tone != tone, !run.isEmpty {
         result = result + StyledText(run, tone)
         run = ""
