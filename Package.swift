@@ -117,7 +117,8 @@ let package = Package(
     .testTarget(
       name: "CLITests",
       dependencies: [
-        "BrewlogAPI", "CLI", "CTestDefaults", "DemoUpstream", "Execution", "JSON", "Platform", "Secrets", "Session",
+        "BrewlogAPI", "CLI", "CTestDefaults", "DemoUpstream", "Execution", "JSON", "Platform",
+        "Secrets", "Session",
         "Store", "TestSupport", "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
       ], exclude: ["Expected"]),
     .testTarget(

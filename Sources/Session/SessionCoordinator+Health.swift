@@ -11,7 +11,7 @@ extension SessionCoordinator {
     }
   }
 
-  private func askStore(_ pause: Duration) async {
+  func askStore(_ pause: Duration = .zero) async {
     healthTimer = nil
     let before = storeHealth
     let health = await store.settle()

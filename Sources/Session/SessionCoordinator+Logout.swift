@@ -46,7 +46,8 @@ extension SessionCoordinator {
     let hadSession = machine.facts != nil
     let asked = revocation(revoke, hadSession)
     let old = asked == .queued ? takeRecord() : nil
-    if hadSession { move(reason: "logged out", late: revoke ? lateFate(asked == .queued) : .cutOff) }
+    let late: LateFate = revoke ? lateFate(asked == .queued) : .cutOff
+    if hadSession { move(reason: "logged out", late: late) }
     announceCancelledLogins()
     let generation = machine.generation
     let outcome = await destroyInTime(revoking: old)
@@ -178,7 +179,8 @@ extension SessionCoordinator {
       let isQueued = try await store.destroy(
         through: due.generation, reason: due.reason, revoking: ending.take())
       if destruction?.generation == due.generation { destruction = nil }
-      checkStore()
+      // The key is gone; whether rows are left is known before anyone is told.
+      await askStore()
       return isQueued
     } catch {
       if destruction?.generation == due.generation { destruction?.failure = error }

@@ -7,7 +7,10 @@ extension SQLiteSessionStore {
     guard parts.session != nil else { return StoreHealth(failure: .closed) }
     try? finishLogout()
     if let present, failure != nil || present.rescued != nil {
-      try? write(for: present.generation, present.session) { _ in }
+      try? write(for: present.generation, present.session) { (database) throws(SQLiteError) in
+        // What is written is there already; an empty transaction would prove nothing.
+        try database.setStoreState(try database.storeState())
+      }
     } else if failure != nil {
       probe()
     }

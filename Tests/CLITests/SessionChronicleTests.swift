@@ -56,7 +56,7 @@ struct SessionChronicleTests {
     #expect(!text.contains("<script>"))
     #expect(!text.contains("\u{1B}"))
     #expect(Invocation("history", "--svg", "-").on(daemon).out == text)
-    #expect(Invocation("history", "--svg", "/nonexistent/x.svg").on(daemon).exit == .failed)
+    #expect(Invocation("history", "--svg", "/proc/x.svg").on(daemon).exit == .failed)
     await daemon.stop()
   }
 

@@ -5,6 +5,16 @@ import Platform
 /// it first, so prefer a server that binds port 0 itself and tells its choice.
 package enum FreePort {
   package static func find() throws -> UInt16 {
+    try RefusingPort().number
+  }
+}
+
+/// A TCP port of the loopback address at which nobody listens, and nobody can as long as this lives.
+package final class RefusingPort: Sendable {
+  package let number: UInt16
+  private let descriptor: FileDescriptor
+
+  package init() throws {
     let raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard raw >= 0 else { throw SystemError.last("create a socket") }
     let descriptor = FileDescriptor(owning: raw)
@@ -19,6 +29,7 @@ package enum FreePort {
       }
     }
     guard result == 0 else { throw SystemError.last("bind a loopback port") }
-    return UInt16(bigEndian: address.sin_port)
+    number = UInt16(bigEndian: address.sin_port)
+    self.descriptor = descriptor
   }
 }

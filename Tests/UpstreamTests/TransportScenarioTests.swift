@@ -23,9 +23,9 @@ struct TransportScenarioTests {
   {
     let fixture = try UpstreamFixture()
     let mute = try MuteListener()
-    let gone = try FreePort.find()
+    let refusing = try RefusingPort()
     func round() async {
-      let refused = HTTPRequest(method: .get, url: "http://127.0.0.1:\(gone)/")
+      let refused = HTTPRequest(method: .get, url: "http://127.0.0.1:\(refusing.number)/")
       #expect(await fixture.send(refused).kind == .unreachable)
       let silent = HTTPRequest(method: .get, url: "http://127.0.0.1:\(mute.port)/")
       let kind = await fixture.send(silent, within: .milliseconds(1)).kind

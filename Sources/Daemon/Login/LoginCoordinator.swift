@@ -91,7 +91,9 @@ actor LoginCoordinator {
     let id = entropy.bytes(8).map { String($0, radix: 16) }.joined()
     let generation = await coordinator.generation
     var new = Ongoing(id: id, generation: generation, uid: uid)
-    new.task = Task(executorPreference: loop) { await self.run(id, flow, grant, means.redirectPort, generation, uid) }
+    new.task = Task(executorPreference: loop) {
+      await self.run(id, flow, grant, means.redirectPort, generation, uid)
+    }
     ongoing = new
     return await prompt(of: id)
   }

@@ -27,7 +27,7 @@ extension MethodHandler {
       encode(
         HealthReply(
           // Signed out or an upstream that is away is no reason to restart or replace the daemon.
-          ready: store.ok, checks: checks,
+          ready: undestroyed == nil && session.durable && health.failure == nil, checks: checks,
           uptimeSeconds: startedAt.duration(to: loop.now).secondsRoundedDown)))
   }
 
@@ -69,8 +69,7 @@ extension MethodHandler {
         detail: "a logout holds in memory but not yet on disk: \(undestroyed)")
     }
     if let words = SessionCoordinator.words(for: health) {
-      // A rescued pair is durable, and a logout whose key is gone holds.
-      return Check(name: "store", ok: health.failure == nil, detail: words)
+      return Check(name: "store", ok: false, detail: words)
     }
     if !session.durable {
       return Check(
