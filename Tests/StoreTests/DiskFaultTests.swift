@@ -127,7 +127,6 @@ struct DiskFaultTests {
     await #expect(throws: StoreError.full) {
       try await store.sessions.recordIntent(Dummy.intent(), permit: try Dummy.permit(1))
     }
-    #expect(await store.sessions.settle().failure == .full)
     try await store.sessions.destroy(through: Generation(2), reason: "logout")
     #expect(await store.sessions.settle().unfinishedLogout != nil)
     fault_vfs_arm(FAULT_NONE, 0, 0)
