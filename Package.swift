@@ -90,15 +90,12 @@ let package = Package(
       name: "Simulation",
       dependencies: ["Execution", "JSON", "Requests", "Secrets", "Session", "Tips"],
       path: "Tests/Simulation"),
-    .executableTarget(
-      name: "brewlog-races", dependencies: ["Simulation"], path: "Tests/Races"),
     .testTarget(
       name: "SessionTests",
       dependencies: [
         "Execution", "JSON", "Platform", "Requests", "Secrets", "Session", "Simulation",
         "TestSupport", "Tips",
       ]),
-    .testTarget(name: "SimulationTests", dependencies: ["Simulation"]),
     .testTarget(
       name: "StoreTests",
       dependencies: [

@@ -1,1 +1,0 @@
-// The worlds run here come with the explorer.
