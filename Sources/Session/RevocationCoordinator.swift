@@ -29,6 +29,7 @@ package actor RevocationCoordinator {
   private let report: @Sendable (SessionEvent) -> Void
   private var timer: TimerID?
   private var task: Task<Void, Never>?
+  private var isCalledAgain = false
   private var failures = 0
   private var isStopping = false
   /// How many tokens' revocations wait, as far as is known without asking the store.
@@ -83,15 +84,21 @@ package actor RevocationCoordinator {
 
   private func begin() {
     timer = nil
-    // A run under way sees what has come meanwhile in its next turn.
-    guard task == nil, !isStopping else { return }
+    guard !isStopping else { return }
+    // A turn under way may have read the outbox before the new entry came.
+    guard task == nil else {
+      isCalledAgain = true
+      return
+    }
     task = Task(executorPreference: ground) { await self.takeTurn() }
   }
 
   private func takeTurn() async {
     let pause = await workOff()
     task = nil
-    if let pause, timer == nil { schedule(after: pause) }
+    let wait = isCalledAgain ? .zero : pause
+    isCalledAgain = false
+    if let wait, timer == nil { schedule(after: wait) }
   }
 
   /// One turn over the outbox; returns when to try again, nil: nothing is left.
