@@ -1,6 +1,7 @@
 import Configuration
 import Glibc
 import Platform
+import Store
 
 /// The program: from a command line to an exit code.
 package enum BrewlogDaemon {
@@ -29,13 +30,42 @@ package enum BrewlogDaemon {
     case .run: return serve(source(options, environment), log)
     case .checkConfiguration, .rekey: break
     }
+    let configuration: DaemonConfiguration
     do throws(ConfigurationError) {
-      _ = try DaemonConfiguration.load(from: source(options, environment))
-      printOut("the configuration is valid\n")
-      return .stopped
+      configuration = try DaemonConfiguration.load(from: source(options, environment))
     } catch {
       for problem in error.problems { Log.standardError("brewlogd: \(problem.description)\n") }
       return .configuration
+    }
+    if options.action == .rekey { return rekey(configuration, environment) }
+    printOut("the configuration is valid\n")
+    return .stopped
+  }
+
+  /// Gives the store a new master key, while no daemon runs on it.
+  private static func rekey(
+    _ configuration: DaemonConfiguration, _ environment: [String: String]
+  ) -> ExitCode {
+    do throws(SystemError) {
+      // Before the first secret.
+      try ProcessHardening.apply()
+    } catch {
+      return fail(.fault, error.description)
+    }
+    do throws(StoreOpenError) {
+      let report = try StoreKeys.rekey(
+        StoreConfiguration(
+          directory: configuration.store.directory, keyFile: configuration.store.keyFile,
+          credentialsDirectory: environment["CREDENTIALS_DIRECTORY"],
+          runtimeDirectory: Listening.directory(of: configuration.socket.path)))
+      for warning in report.warnings { Log.standardError("brewlogd: \(warning)\n") }
+      printOut("the store opens by a new key now: \(report.source)\n")
+      if report.revokedRecoveryKeys > 0 {
+        printOut("recovery keys that no longer open it: \(report.revokedRecoveryKeys)\n")
+      }
+      return .stopped
+    } catch {
+      return fail(ExitCode(rawValue: error.exitCode) ?? .fault, error.message)
     }
   }
 

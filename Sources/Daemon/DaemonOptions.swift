@@ -27,7 +27,7 @@ struct DaemonOptions: Equatable {
       --user            take the per-user places instead of the system's
       --instance NAME   one of several accounts on this host
       --check-config    check the configuration, print what is wrong, and end
-      --rekey           seal the store's keys anew under the present master key, and end
+      --rekey           give the store a new master key, and end; no daemon may run on it
       --version         print the version
       --help            print this
 
