@@ -15,14 +15,6 @@ enum BLAKE2b {
 }
 
 extension [UInt8] {
-  /// Overwrites the bytes in a way that the optimiser may not leave out. For copies of secrets
-  /// that an interface forces on us.
-  package mutating func wipe() {
-    withUnsafeMutableBytes { bytes in
-      if let start = bytes.baseAddress { sodium_memzero(start, bytes.count) }
-    }
-  }
-
   /// Lower-case hexadecimal digits.
   package var hex: String {
     let digits = Array<Character>("0123456789abcdef")
