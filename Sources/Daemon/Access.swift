@@ -29,6 +29,7 @@ struct Access: Sendable {
   }
 
   func verdict(on method: APIMethod, for peer: PeerCredentials) -> Verdict {
+    guard allows(method, to: peer) else { return refusal(of: method) }
     if peer.uid == 0 { return Verdict(allowed: true, rule: "root always may") }
     if peer.uid == ownUID {
       return Verdict(allowed: true, rule: "the daemon's own user always may")
@@ -38,10 +39,17 @@ struct Access: Sendable {
     case .read where read.contains(peer):
       return Verdict(allowed: true, rule: "[Access] Read=\(read.text)")
     case .read, .control:
-      if control.contains(peer) {
-        return Verdict(allowed: true, rule: "[Access] Control=\(control.text)")
-      }
-      return refusal(of: method)
+      return Verdict(allowed: true, rule: "[Access] Control=\(control.text)")
+    }
+  }
+
+  /// Whether ``verdict(on:for:)`` allows it, without the words.
+  func allows(_ method: APIMethod, to peer: PeerCredentials) -> Bool {
+    if peer.uid == 0 || peer.uid == ownUID { return true }
+    return switch method.access {
+    case .open: true
+    case .read: read.contains(peer) || control.contains(peer)
+    case .control: control.contains(peer)
     }
   }
 

@@ -19,6 +19,7 @@ struct DaemonGraph: Sendable {
   let coordinator: SessionCoordinator
   let requester: ResilientRequester
   let tips: TipService
+  let texts: FreshTexts
   let events: EventHub
   let grants: LoginGrants
   let logins: LoginCoordinator
@@ -74,15 +75,18 @@ struct DaemonGraph: Sendable {
       ground: loop, coordinator: coordinator, transport: transport,
       base: configuration.upstream.baseURL, policy: Self.retryPolicy(configuration),
       requestTimeout: configuration.upstream.requestTimeout)
+    let texts = FreshTexts(gate: coordinator.gate)
+    self.texts = texts
     tips = TipService(
       ground: loop, coordinator: coordinator, requester: requester, store: store.tips,
       freshness: Self.freshness(configuration), paths: Self.paths(configuration),
-      fields: try Self.fields(configuration), keep: configuration.cache.keepTips
+      fields: try Self.fields(configuration), keep: configuration.cache.keepTips,
+      changed: { texts.removeAll() }
     ) { fault in log(.warning, "tips are kept in memory only: \(fault)") }
     handler = MeasuredHandler(
       Self.handler(
         configuration, loop,
-        (coordinator, requester, tips, events, logins, revocations), conduct, log, startedAt),
+        (coordinator, requester, tips, texts, events, logins, revocations), conduct, log, startedAt),
       metrics: conduct.metrics)
     server = VarlinkServer(
       loop: loop,
@@ -95,7 +99,7 @@ struct DaemonGraph: Sendable {
 
   /// What the methods ask.
   private typealias Parts = (
-    SessionCoordinator, ResilientRequester, TipService, EventHub, LoginCoordinator,
+    SessionCoordinator, ResilientRequester, TipService, FreshTexts, EventHub, LoginCoordinator,
     RevocationCoordinator
   )
 
@@ -104,8 +108,8 @@ struct DaemonGraph: Sendable {
     _ log: Log, _ startedAt: Instant
   ) -> MethodHandler {
     MethodHandler(
-      loop: loop, coordinator: parts.0, requester: parts.1, tips: parts.2, events: parts.3,
-      logins: parts.4, revocations: parts.5,
+      loop: loop, coordinator: parts.0, requester: parts.1, tips: parts.2, texts: parts.3,
+      events: parts.4, logins: parts.5, revocations: parts.6,
       quota: QuotaKeeper(ground: loop, perMinute: configuration.access.requestsPerMinute),
       access: access(configuration, log), refusals: RefusalLog(ground: loop, log: log),
       configuration: configuration, log: log,
@@ -198,7 +202,7 @@ struct DaemonGraph: Sendable {
     server.assumeIsolated { $0.adopt(Self.limits(new)) }
     handler.use(
       Self.handler(
-        new, loop, (coordinator, requester, tips, events, logins, revocations), conduct, log,
+        new, loop, (coordinator, requester, tips, texts, events, logins, revocations), conduct, log,
         startedAt))
   }
 

@@ -66,7 +66,8 @@ package actor TipService {
   private let entropy: Entropy
   private let report: @Sendable (String) -> Void
   private var keep: Int
-  var cache: TipCache
+  var cache: TipCache { didSet { changed() } }
+  private let changed: @Sendable () -> Void
   package internal(set) var counters = TipCounters()
   var followers: [UInt64: TipFollower] = [:]
   var nextFollower: UInt64 = 0
@@ -76,11 +77,13 @@ package actor TipService {
   /// Why tips are kept in memory only, if they are.
   package private(set) var storeFault: String?
 
-  /// All three actors share one ground.
+  /// All three actors share one ground. `changed` hears, on it, that what ``fresh(_:)`` said holds no
+  /// longer.
   package init(
     ground: any Ground, coordinator: SessionCoordinator, requester: ResilientRequester,
     store: any TipStore, freshness: Freshness, paths: TipPaths = TipPaths(), fields: TipFields,
     keep: Int = 1000, entropy: Entropy = .system,
+    changed: @escaping @Sendable () -> Void = {},
     report: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.ground = ground
@@ -92,6 +95,7 @@ package actor TipService {
     self.fields = fields
     self.keep = keep
     self.entropy = entropy
+    self.changed = changed
     self.report = report
     cache = TipCache(capacity: keep)
     unownedExecutor = ground.asUnownedSerialExecutor()

@@ -29,8 +29,9 @@ extension VarlinkClient {
         continue
       }
       guard let raw = rawDescriptor else { throw .connectionClosed }
-      switch SocketIO.receive(from: raw, atMost: 64 * 1024) {
-      case .bytes(let bytes): decoder.append(bytes)
+      switch SocketIO.receive(from: raw, into: buffer.bytes) {
+      case .bytes(let count):
+        decoder.append(UnsafeRawBufferPointer(rebasing: buffer.bytes[..<count]))
       case .nothing:
         let step = try wait(raw, others(), nextTick)
         if case .tick? = step { nextTick = Deadline(after: tick) }

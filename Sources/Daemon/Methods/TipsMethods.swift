@@ -6,6 +6,21 @@ import Platform
 import Tips
 import Varlink
 
+extension TipKey {
+  /// What `Today` or `Get` asks for where it has no other parameters than the id.
+  init?(plainCall method: APIMethod, _ parameters: [String: JSONValue]) {
+    switch (method, parameters.count) {
+    case (.today, 0): self = .today
+    case (.get, 1):
+      guard let id = parameters["id"]?.string, TipIdentifier.fault(in: id) == nil else {
+        return nil
+      }
+      self = .item(id)
+    default: return nil
+    }
+  }
+}
+
 /// `org.brewlog.Tips`.
 extension MethodHandler {
   func today(
@@ -127,6 +142,13 @@ extension MethodHandler {
         return .failure(ErrorMapping.map(error))
       }
     }
+  }
+
+  /// Those of the tips, with what was answered before they were asked.
+  var cacheCounters: TipCounters {
+    var counters = tips.assumeIsolated { $0.counters }
+    counters.cacheHits += texts.served
+    return counters
   }
 
   private func identifier(_ parameters: inout ParameterReader) throws(VarlinkError) -> String {
