@@ -33,7 +33,7 @@ package actor VarlinkServer {
     self.limits = limits
     self.handler = handler
     router = Router(info: info, interfaces: interfaces)
-    maxConnections = limits.connections(descriptors: descriptorLimit())
+    maxConnections = limits.maxConnections
     notices = NoticeThrottle(interval: limits.noticeInterval, report: notice)
     unownedExecutor = loop.asUnownedSerialExecutor()
   }
@@ -41,7 +41,14 @@ package actor VarlinkServer {
   /// Goes by other limits from now on; a connection that is open keeps those it was opened under.
   package func adopt(_ limits: Limits) {
     self.limits = limits
-    maxConnections = limits.connections(descriptors: descriptorLimit())
+    countRoom()
+  }
+
+  /// How many connections this process has room for, with what it has open now.
+  func countRoom() {
+    maxConnections = limits.connections(
+      descriptors: ProcessDescriptors.limit,
+      inUse: max(0, ProcessDescriptors.open - connections.count))
   }
 
   /// Open connections, and closed ones whose oneway calls are under way.

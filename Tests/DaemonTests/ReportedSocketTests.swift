@@ -76,6 +76,38 @@ struct ReportedSocketTests {
     #expect(try daemon.ask("org.brewlog.Session.Inspect") == before)
   }
 
+  @Test(arguments: [107, 108, 200])
+  func `B142: a path that is too long is said so with both numbers`(length: Int) throws {
+    try with { daemon in
+      let directory = daemon.directory + "/long"
+      let name = String(repeating: "n", count: length - directory.utf8.count - 1)
+      let path = directory + "/" + name
+      let text = """
+        [Upstream]
+        BaseURL=\(Self.nowhere)
+        [Store]
+        Directory=\(daemon.stateDirectory)
+        [Socket]
+        Path=\(path)
+        """
+      try daemon.configure(text)
+      if length <= UnixSocket.longestPath {
+        try daemon.start()
+        let client = try WireClient(path)
+        client.call("org.brewlog.Session.Status")
+        #expect(client.reply() != nil)
+        return
+      }
+      let child = try daemon.spawn()
+      let status = child.wait()
+      #expect(status == .exited(73) || status == .exited(78), "one that is not restarted")
+      #expect(child.standardError.contains("\(length)"))
+      #expect(child.standardError.contains("107"))
+      let left = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+      #expect(left.isEmpty, "nothing of a shortened name")
+    }
+  }
+
   @Test func `B143: a socket file that vanishes is bound anew`() throws {
     try with { daemon in
       try daemon.start()
@@ -85,6 +117,54 @@ struct ReportedSocketTests {
       old.call("org.brewlog.Session.Status")
       #expect(old.reply() != nil)
     }
+  }
+
+  @Test func `B147: at the descriptor limit the daemon rests, serves and recovers`() throws {
+    let upstream = try DemoUpstream(DemoOptions())
+    defer { upstream.close() }
+    let daemon = try DaemonFixture(upstream: upstream.baseURL)
+    let child = try ChildProcess.start(
+      "/bin/sh",
+      [
+        "-c", "ulimit -n 40 && exec \"$@\"", "sh", Programs.path("brewlogd"), "--config",
+        daemon.configurationFile,
+      ], environment: Programs.environment)
+    #expect(child.waitForOutput(" serves ", onError: true), "\(child.standardError)")
+    let old = try daemon.connect()
+    old.call("org.brewlog.Session.Status")
+    #expect(old.reply() != nil)
+    var crowd = (0..<60).compactMap { _ in try? daemon.connect() }
+    let before = processorTime(child.pid)
+    // Old connections are served while as many as want to wait at the door.
+    for _ in 0..<20 {
+      usleep(100_000)
+      old.call("org.brewlog.Session.Status")
+      #expect(old.reply() != nil)
+    }
+    #expect(processorTime(child.pid) - before < 1.0, "it does not spin")
+    #expect(child.standardError.split(separator: "\n").count < 20)
+    // The store and the upstream have descriptors left.
+    let tokens = upstream.tokens
+    old.call(
+      "org.brewlog.Session.ImportCredentials",
+      ",\"parameters\":{\"accessToken\":\"\(tokens.access)\",\"refreshToken\":\"\(tokens.refresh)\"}"
+    )
+    #expect(old.reply()?.contains("\"signedIn\"") == true)
+    old.call("org.brewlog.Tips.Today")
+    #expect(old.reply()?.contains("\"tip\"") == true)
+    crowd.removeAll()
+    #expect(daemon.eventually { daemon.isServing })
+    #expect(child.terminate() == .exited(0))
+  }
+
+  private func processorTime(_ pid: Int32) -> Double {
+    let data = FileManager.default.contents(atPath: "/proc/\(pid)/stat") ?? Data()
+    let fields = String(decoding: data, as: UTF8.self).split(separator: ")").last?
+      .split(separator: " ")
+    guard let fields, fields.count > 12, let user = Double(fields[11]),
+      let kernel = Double(fields[12])
+    else { return 0 }
+    return (user + kernel) / Double(sysconf(Int32(_SC_CLK_TCK)))
   }
 
   @Test func `B148: clients that come and go leave neither descriptors nor memory`() throws {
