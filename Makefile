@@ -133,6 +133,7 @@ CONNECTIONS ?= 10000
 soak: deps ## CALLS=10000000 calls, CONNECTIONS=10000 at once
 	$(SWIFT) build -c release $(BUILD_FLAGS)
 	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" connections $(CONNECTIONS)
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" crowd
 	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" calls $(CALLS)
 
 .PHONY: interop

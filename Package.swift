@@ -121,7 +121,8 @@ let package = Package(
     .testTarget(
       name: "DaemonTests",
       dependencies: [
-        "BrewlogAPI", "Configuration", "Daemon", "Execution", "JSON", "Platform", "Requests",
+        "BrewlogAPI", "Configuration", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform",
+        "Requests",
         "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl", "brewlogd",
       ]),
     .testTarget(
@@ -131,7 +132,8 @@ let package = Package(
         "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
       ], exclude: ["Interop"]),
     .executableTarget(
-      name: "Soak", dependencies: ["DemoUpstream", "Platform", "TestSupport"], path: "Tests/Soak"),
+      name: "Soak", dependencies: ["DemoUpstream", "Execution", "Platform", "TestSupport"],
+      path: "Tests/Soak"),
     .testTarget(name: "ConventionTests", dependencies: ["BrewlogAPI", "Varlink"]),
   ],
   swiftLanguageModes: [.v6]

@@ -3,8 +3,8 @@ import Platform
 import Varlink
 
 /// Who may call which method: root and the daemon's own user all; the users and groups of `Control=`
-/// all; those of `Read=` what the method table says is `read`. Names are looked up when it is made,
-/// never while a call waits.
+/// all; those of `Read=` what the method table says is `read`. It knows numbers only: nothing is looked
+/// up while a call waits.
 struct Access: Sendable {
   struct Members: Equatable, Sendable {
     var users: Set<UInt32> = []
@@ -78,19 +78,21 @@ struct Access: Sendable {
     name.hasPrefix("@") && name != "@root" && name != "@0"
   }
 
-  /// Looks the names up; those that do not resolve allow nobody, and are returned as warnings.
-  static func members(of names: [String], key: String) -> (Members, warnings: [String]) {
+  /// Names without a number allow nobody, and are returned as warnings.
+  static func members(
+    of names: [String], key: String, _ accounts: AccountNames
+  ) -> (Members, warnings: [String]) {
     var members = Members(text: names.joined(separator: " "))
     var warnings: [String] = []
     for name in names {
       if name.hasPrefix("@") {
         let group = String(name.dropFirst())
-        if let gid = Accounts.groupID(of: group) {
+        if let gid = accounts.groupID(of: group) {
           members.groups.insert(gid)
         } else {
           warnings.append("[Access] \(key)=: there is no group \(group); it allows nobody")
         }
-      } else if let uid = Accounts.userID(of: name) {
+      } else if let uid = accounts.userID(of: name) {
         members.users.insert(uid)
       } else {
         warnings.append("[Access] \(key)=: there is no user \(name); it allows nobody")

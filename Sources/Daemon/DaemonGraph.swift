@@ -38,8 +38,8 @@ struct DaemonGraph: Sendable {
   }
 
   init(
-    configuration: DaemonConfiguration, loop: EventLoop, store: OpenedStore, conduct: Conduct,
-    environment: [String: String], log: Log
+    configuration: DaemonConfiguration, accounts: AccountNames, loop: EventLoop,
+    store: OpenedStore, conduct: Conduct, environment: [String: String], log: Log
   ) throws(Fault) {
     self.loop = loop
     self.store = store
@@ -85,7 +85,7 @@ struct DaemonGraph: Sendable {
     ) { fault in log(.warning, "tips are kept in memory only: \(fault)") }
     handler = MeasuredHandler(
       Self.handler(
-        configuration, loop,
+        configuration, accounts, loop,
         (coordinator, requester, tips, texts, events, logins, revocations), conduct, log, startedAt),
       metrics: conduct.metrics)
     server = VarlinkServer(
@@ -104,15 +104,15 @@ struct DaemonGraph: Sendable {
   )
 
   private static func handler(
-    _ configuration: DaemonConfiguration, _ loop: EventLoop, _ parts: Parts, _ conduct: Conduct,
-    _ log: Log, _ startedAt: Instant
+    _ configuration: DaemonConfiguration, _ accounts: AccountNames, _ loop: EventLoop,
+    _ parts: Parts, _ conduct: Conduct, _ log: Log, _ startedAt: Instant
   ) -> MethodHandler {
     MethodHandler(
       loop: loop, coordinator: parts.0, requester: parts.1, tips: parts.2, texts: parts.3,
       events: parts.4, logins: parts.5, revocations: parts.6,
       quota: QuotaKeeper(ground: loop, perMinute: configuration.access.requestsPerMinute),
-      access: access(configuration, log), refusals: RefusalLog(ground: loop, log: log),
-      configuration: configuration, log: log,
+      access: access(configuration, accounts, log),
+      refusals: RefusalLog(ground: loop, log: log), configuration: configuration, log: log,
       startedAt: startedAt, conduct: conduct)
   }
 
@@ -178,7 +178,9 @@ struct DaemonGraph: Sendable {
   }
 
   /// On the loop, from a reload. What can fail comes first, so that it is all or nothing.
-  func adopt(_ new: DaemonConfiguration, from old: DaemonConfiguration) throws(Fault) {
+  func adopt(
+    _ new: DaemonConfiguration, from old: DaemonConfiguration, _ accounts: AccountNames
+  ) throws(Fault) {
     let fields = try Self.fields(new)
     if new.upstream != old.upstream || new.auth != old.auth {
       let curl = try Self.curl(new, loop)
@@ -202,8 +204,9 @@ struct DaemonGraph: Sendable {
     server.assumeIsolated { $0.adopt(Self.limits(new)) }
     handler.use(
       Self.handler(
-        new, loop, (coordinator, requester, tips, texts, events, logins, revocations), conduct, log,
-        startedAt))
+        new, accounts, loop, (coordinator, requester, tips, texts, events, logins, revocations),
+        conduct,
+        log, startedAt))
   }
 
   /// No new calls, callers answered, the exchange in flight finished and stored, the store closed.

@@ -13,6 +13,7 @@ actor SocketKeeper {
   private let log: Log
   private var bound: BoundSocket?
   private var configuration: DaemonConfiguration.Socket
+  private var accounts: AccountNames
   private var server: VarlinkServer?
   private var timer: TimerID?
 
@@ -21,12 +22,13 @@ actor SocketKeeper {
 
   init(
     loop: EventLoop, bound: consuming sending BoundSocket,
-    configuration: DaemonConfiguration.Socket, log: Log
+    configuration: DaemonConfiguration.Socket, accounts: AccountNames, log: Log
   ) {
     self.loop = loop
     self.log = log
     self.bound = consume bound
     self.configuration = configuration
+    self.accounts = accounts
     unownedExecutor = loop.asUnownedSerialExecutor()
   }
 
@@ -48,7 +50,7 @@ actor SocketKeeper {
     do throws(SocketError) {
       Listening.makeDirectory(Listening.directory(of: configuration.path))
       try bound?.rebind()
-      Listening.setGroup(configuration, log: log)
+      Listening.setGroup(configuration, accounts, log: log)
       guard let listener = bound?.takeListener() else { return }
       // A descriptor cannot be captured by a task, its number can.
       let raw = listener.release()
@@ -71,15 +73,16 @@ actor SocketKeeper {
   }
 
   /// Mode and group of a reload; the path stays.
-  func adopt(mode: UInt32, group: String?) {
+  func adopt(mode: UInt32, group: String?, _ accounts: AccountNames) {
     configuration.mode = mode
     configuration.group = group
+    self.accounts = accounts
     bound?.mode = mode
     guard bound?.isInPlace ?? false else { return }
     if chmod(configuration.path, mode) != 0 {
       log(.warning, "\(SystemError.last("set the mode of \(configuration.path)"))")
     }
-    Listening.setGroup(configuration, log: log)
+    Listening.setGroup(configuration, accounts, log: log)
   }
 
   /// Removes the name.

@@ -37,7 +37,10 @@ package struct InterfaceDescription: Equatable, Sendable {
       case "(":
         depth += 1
         result.unicodeScalars.append(" ")
-      case ")": depth -= 1
+      case ")":
+        // One too many closes nothing.
+        depth = max(0, depth - 1)
+        result.unicodeScalars.append(" ")
       case _ where depth == 0: result.unicodeScalars.append(character)
       default: continue
       }

@@ -56,8 +56,9 @@ package struct Limits: Equatable, Sendable {
   /// Connections accepted at one readiness of the listening socket.
   package var acceptsPerTurn = 64
 
-  /// Descriptors of the process that connections never take: store, upstream, timers, and what a
-  /// library opens for a moment. Halved limits keep half of what there is.
+  /// Descriptors that connections never take, beside those that the process has open when it begins
+  /// to serve: the upstream's, the store's for a moment, a library's. Where there are few, half of
+  /// what there is.
   package var reservedDescriptors = 64
 
   /// How long the listening socket rests when no descriptor is left for even one refusal.
@@ -74,9 +75,10 @@ package struct Limits: Equatable, Sendable {
 
   package init() {}
 
-  /// What ``maxConnections`` comes to in a process that may open `descriptors` files.
-  package func connections(descriptors: Int) -> Int {
-    let reserved = min(reservedDescriptors, descriptors / 2)
-    return max(1, min(maxConnections, descriptors - reserved))
+  /// What ``maxConnections`` comes to in a process that may open `descriptors` files and has `inUse`
+  /// of them open for something else.
+  package func connections(descriptors: Int, inUse: Int) -> Int {
+    let free = max(0, descriptors - inUse)
+    return max(1, min(maxConnections, free - min(reservedDescriptors, free / 2)))
   }
 }

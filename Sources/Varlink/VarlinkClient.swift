@@ -192,6 +192,15 @@ struct Deadline {
     end = timeout.map { ContinuousClock.now + $0 }
   }
 
+  private init(end: ContinuousClock.Instant?) {
+    self.end = end
+  }
+
+  func earlier(_ other: Deadline) -> Deadline {
+    guard let end, let theirs = other.end else { return end == nil ? other : self }
+    return Deadline(end: min(end, theirs))
+  }
+
   /// Rounded up, so that a wait never ends early and then turns in circles; -1 is without end.
   var millisecondsLeft: Int32 {
     guard let end else { return -1 }

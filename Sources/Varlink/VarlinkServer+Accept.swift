@@ -30,6 +30,7 @@ extension VarlinkServer {
     let listener = Listener(listener)
     try watch(listener)
     self.listener = listener
+    countRoom()
   }
 
   private func watch(_ listener: Listener) throws(SystemError) {
@@ -122,9 +123,23 @@ extension VarlinkServer {
   }
 }
 
-/// How many files this process may open, getrlimit(2).
-func descriptorLimit() -> Int {
-  var limit = rlimit()
-  guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
-  return Int(clamping: limit.rlim_cur)
+enum ProcessDescriptors {
+  /// How many files this process may open, getrlimit(2).
+  static var limit: Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+    return Int(clamping: limit.rlim_cur)
+  }
+
+  /// How many it has open, proc(5); none where that cannot be seen.
+  static var open: Int {
+    guard let directory = opendir("/proc/self/fd") else { return 0 }
+    defer { closedir(directory) }
+    var count = 0
+    while let entry = readdir(directory) {
+      // Not the two dots, and below not the directory itself.
+      if entry.pointee.d_name.0 != 0x2E { count += 1 }
+    }
+    return max(0, count - 1)
+  }
 }

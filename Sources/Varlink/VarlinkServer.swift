@@ -41,7 +41,7 @@ package actor VarlinkServer {
       router.route(call.method) == .handler ? handler.prepare(call) : nil
     }
     buffer = ReceiveBuffer(count: limits.readBytesPerTurn)
-    maxConnections = limits.connections(descriptors: descriptorLimit())
+    maxConnections = limits.maxConnections
     notices = NoticeThrottle(interval: limits.noticeInterval, report: notice)
     unownedExecutor = loop.asUnownedSerialExecutor()
   }
@@ -52,7 +52,14 @@ package actor VarlinkServer {
       buffer = ReceiveBuffer(count: limits.readBytesPerTurn)
     }
     self.limits = limits
-    maxConnections = limits.connections(descriptors: descriptorLimit())
+    countRoom()
+  }
+
+  /// How many connections this process has room for, with what it has open now.
+  func countRoom() {
+    maxConnections = limits.connections(
+      descriptors: ProcessDescriptors.limit,
+      inUse: max(0, ProcessDescriptors.open - connections.count))
   }
 
   /// Open connections, and closed ones whose oneway calls are under way.

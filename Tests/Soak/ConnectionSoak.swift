@@ -10,7 +10,7 @@ struct ConnectionSoak {
   func run() throws {
     try raiseDescriptorLimit()
     let stage = try SoakStage([
-      "Socket": ["MaxConnections=16384", "MaxConnectionsPerUser=16384"], "Log": ["Level=warning"],
+      "Socket": ["MaxConnections=16384", "MaxConnectionsPerUser=16384"], "Log": ["Level=notice"],
     ])
     let path = stage.daemon.socket
     // What the first calls allocate for good is not a connection's.

@@ -22,6 +22,13 @@ struct InterfaceDescriptionTests {
     #expect(description.methods == ["One", "Two", "Three"])
   }
 
+  @Test func `a parenthesis too many hides no method behind it`() {
+    let description = InterfaceDescription(
+      name: "org.example.X",
+      text: "interface org.example.X\n)\nmethod A() -> ())\nmethod B() -> ()\n")
+    #expect(description.methods == ["A", "B"])
+  }
+
   @Test(arguments: ["", "method", "method ", "method (", ")))method X(", "((((", "#"])
   func `any text is survived`(text: String) {
     _ = InterfaceDescription(name: "a", text: text)

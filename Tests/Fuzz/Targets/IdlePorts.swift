@@ -5,7 +5,7 @@ import Session
 import Tips
 
 /// Ports behind which nothing is: for what only has to decode.
-struct IdlePorts: SessionStore, EventJournal, TipStore, TokenEndpoint, Transport {
+struct IdlePorts: SessionStore, EventJournal, RevocationOutbox, TipStore, TokenEndpoint, Transport {
   var binding: UpstreamBinding {
     UpstreamBinding(issuer: "", clientID: "", apiOrigin: "http://127.0.0.1")
   }
@@ -56,6 +56,18 @@ struct IdlePorts: SessionStore, EventJournal, TipStore, TokenEndpoint, Transport
   func fingerprint(of token: borrowing Secret) -> Fingerprint { Fingerprint(text: "") }
 
   func close() async {}
+
+  func add(_ record: consuming SessionRecord) async throws(StoreError) {}
+
+  func pending() async throws(StoreError) -> [PendingRevocation] { [] }
+
+  func tokens(of id: Int64) async throws(StoreError) -> TokenPair? { nil }
+
+  func recordTry(of id: Int64) async throws(StoreError) {}
+
+  func remove(_ id: Int64) async throws(StoreError) {}
+
+  func forgetAll() async throws(StoreError) {}
 
   func lastSequence() async throws(StoreError) -> Int64 { 0 }
 
