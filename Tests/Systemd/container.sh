@@ -155,6 +155,8 @@ prepare() {
     apt-daily{,-upgrade}.timer e2scrub_reap.service; do
     ln -sfn /dev/null "$root/etc/systemd/system/$unit"
   done
+  # Nor is the index of all manuals made anew for each package.
+  rm -f "$root/var/lib/man-db/auto-update"
   mkdir -p "$root/etc/systemd/journald.conf.d" "$root/var/log/journal"
   printf '[Journal]\nStorage=persistent\nRateLimitBurst=0\n' > "$root/etc/systemd/journald.conf.d/test.conf"
 }
