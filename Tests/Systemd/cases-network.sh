@@ -75,5 +75,7 @@ case_metrics() {
   inside systemctl stop brewlog-metrics.timer
   must "that all may read" equal 644 "$(stat -c %a "$written")" || return
   must "promtool accepts it" promtool check metrics <"$written" || return
-  must "it has what was counted" like '^brewlog_refreshes_total\{result="success"\} 1$' "$(cat "$written")"
+  must "it has what was counted" like '^brewlog_refreshes_total\{result="success"\} 1$' "$(cat "$written")" || return
+  rm "$written"
+  inside rm /run/systemd/system/brewlog-metrics.service /run/systemd/system/brewlog-metrics.timer
 }

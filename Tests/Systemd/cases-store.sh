@@ -73,7 +73,7 @@ read_only() {
   inside systemctl stop "$unit"
   must "nothing can be written" inside mount -o remount,ro /var/lib/brewlog || return
   ends_for_good 73 || return
-  must "it says what is read-only, and what to do" like '/var/lib/brewlog/.*Read-only.*mount it' \
+  must "it says what is read-only, and what to do" like '/var/lib/brewlog/.*read-only.*mount it' \
     "$(journal -p err)" || return
   inside mount -o remount,rw /var/lib/brewlog
   must "mended, the session is there" like 'signed in as ada' "$(ctl status)"
