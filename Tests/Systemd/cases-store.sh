@@ -117,6 +117,6 @@ case_credentials() {
       /etc/credstore.encrypted/brewlog.key && mv /etc/credstore/brewlog.key /root/key' 2>/dev/null
   must "without it, nothing is made anew" ends_with 3 ctl status || return
   must "66" wait_for 5 has ExecMainStatus 66 || return
-  drop_in '[Service]' 'LoadCredentialEncrypted=brewlog.key:/etc/credstore.encrypted/brewlog.key'
+  drop_in '[Service]' 'LoadCredentialEncrypted=brewlog.key'
   must "encrypted, it opens the same store" like 'signed in as ada' "$(ctl status)"
 }
