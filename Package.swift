@@ -134,6 +134,11 @@ let package = Package(
     .executableTarget(
       name: "Soak", dependencies: ["DemoUpstream", "Execution", "Platform", "TestSupport"],
       path: "Tests/Soak"),
+    // A daemon whose refreshes can be made not to end (`make systemd-test`).
+    .executableTarget(
+      name: "brewlogd-stuck",
+      dependencies: ["Daemon", "Execution", "Platform", "Secrets", "Session"],
+      path: "Tests/Systemd/Stuck"),
     .testTarget(name: "ConventionTests", dependencies: ["BrewlogAPI", "Varlink"]),
   ],
   swiftLanguageModes: [.v6]

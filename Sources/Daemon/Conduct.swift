@@ -54,6 +54,7 @@ actor Conduct {
     log(
       .notice, "brewlogd \(BrewlogDaemon.version) serves \(socketPath)", LogFields(event: "started")
     )
+    graph.startTips()
     startWatchdog()
     flushLater()
     graph.transport.assumeIsolated { $0.open() }

@@ -39,7 +39,8 @@ struct DaemonGraph: Sendable {
 
   init(
     configuration: DaemonConfiguration, accounts: AccountNames, loop: EventLoop,
-    store: OpenedStore, conduct: Conduct, environment: [String: String], log: Log
+    store: OpenedStore, conduct: Conduct, environment: [String: String], log: Log,
+    decorate: BrewlogDaemon.Decoration = { $0 }
   ) throws(Fault) {
     self.loop = loop
     self.store = store
@@ -57,7 +58,7 @@ struct DaemonGraph: Sendable {
     }
     let authorization = try Self.authorization(
       configuration, transport, loop, credentialsDirectory: credentialsDirectory)
-    endpoint = ReplaceableEndpoint(authorization.endpoint)
+    endpoint = ReplaceableEndpoint(decorate(authorization.endpoint))
     grants = LoginGrants(authorization.means, endpoint: endpoint)
     let report: @Sendable (SessionEvent) -> Void = { event in
       Self.tell(event, log, events)
@@ -159,10 +160,18 @@ struct DaemonGraph: Sendable {
     await revocations.follow()
     try await coordinator.start()
     try await events.start()
-    await tips.start()
+    await tips.expectStored()
     await revocations.start()
     loop.perform { watchNetwork() }
     try await server.serve(on: listener)
+  }
+
+  /// What READY does not wait for: thousands of stored tips are checked, then read.
+  func startTips() {
+    Task(executorPreference: loop) {
+      for warning in await store.checkTips() { log(.warning, warning) }
+      await tips.load()
+    }
   }
 
   /// On the loop. An upstream that was away is asked again as soon as the network has changed.

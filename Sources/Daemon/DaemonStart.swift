@@ -25,6 +25,7 @@ struct DaemonStart {
   let source: ConfigurationSource
   let manager: ServiceManager
   let log: Log
+  let decorate: BrewlogDaemon.Decoration
 
   /// `passed` is a listening socket that the service manager has bound.
   func run(_ passed: Int32?) throws(StartFault) -> ExitCode {
@@ -53,7 +54,7 @@ struct DaemonStart {
     do throws(DaemonGraph.Fault) {
       graph = try DaemonGraph(
         configuration: configuration, accounts: accounts, loop: loop, store: store,
-        conduct: conduct, environment: source.environment, log: log)
+        conduct: conduct, environment: source.environment, log: log, decorate: decorate)
     } catch {
       throw StartFault(.configuration, error.message)
     }

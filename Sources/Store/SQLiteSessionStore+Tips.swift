@@ -63,16 +63,30 @@ extension SQLiteSessionStore {
     return try sql { () throws(SQLiteError) in try body(fresh) }
   }
 
-  private func replaceDamagedTips() throws(StoreError) {
-    parts.tips?.keepLogOnClose(true)
-    parts.tips?.close()
+  /// A tip store that cannot be checked or replaced costs tips, not the session.
+  func checkTips() -> [String] {
+    var warnings: [String] = []
     do throws(StoreOpenError) {
-      _ = try parts.file(FileName.tips, .tips, .normal).setAside()
+      try parts.checkTips(warnings: &warnings)
+    } catch {
+      return ["the tip store cannot be checked: \(error.message)"]
+    }
+    if !warnings.isEmpty { try? takeUpNewTips() }
+    return warnings
+  }
+
+  private func replaceDamagedTips() throws(StoreError) {
+    do throws(StoreOpenError) {
       var warnings: [String] = []
-      try parts.openTips(warnings: &warnings)
+      try parts.replaceDamagedTips(warnings: &warnings)
     } catch {
       throw .failed(error.message)
     }
+    try takeUpNewTips()
+  }
+
+  /// A new tip store remembers the generation from now on, and takes the present session's tips.
+  private func takeUpNewTips() throws(StoreError) {
     let known = knownGeneration
     let session = present?.session
     try sql { () throws(SQLiteError) in try parts.tips?.setFence(known, session) }

@@ -194,4 +194,44 @@ struct StatusCommandTests {
     #expect(Invocation("metrics").on(daemon).out == "# TYPE a counter\na_total 1\n# EOF\n")
     await daemon.stop()
   }
+
+  @Test func `metrics have an older format for what reads no other`() async throws {
+    let openMetrics = """
+      # TYPE brewlog_a counter
+      # HELP brewlog_a How many brewlog_a there are.
+      brewlog_a_total{kind="# TYPE x info"} 1
+      # TYPE brewlog_build info
+      # HELP brewlog_build The daemon.
+      brewlog_build_info{version="1"} 1
+      # TYPE brewlog_s stateset
+      # HELP brewlog_s The state.
+      brewlog_s{brewlog_s="on"} 1
+      # TYPE brewlog_d_seconds histogram
+      # UNIT brewlog_d_seconds seconds
+      # HELP brewlog_d_seconds How long.
+      brewlog_d_seconds_bucket{le="+Inf"} 2
+      # EOF
+
+      """
+    let daemon = try await ScriptedDaemon([
+      .metrics: .reply(MetricsReply(openMetrics: openMetrics))
+    ])
+    #expect(
+      Invocation("metrics", "--prometheus").on(daemon).out == """
+        # TYPE brewlog_a_total counter
+        # HELP brewlog_a_total How many brewlog_a there are.
+        brewlog_a_total{kind="# TYPE x info"} 1
+        # TYPE brewlog_build_info gauge
+        # HELP brewlog_build_info The daemon.
+        brewlog_build_info{version="1"} 1
+        # TYPE brewlog_s gauge
+        # HELP brewlog_s The state.
+        brewlog_s{brewlog_s="on"} 1
+        # TYPE brewlog_d_seconds histogram
+        # HELP brewlog_d_seconds How long.
+        brewlog_d_seconds_bucket{le="+Inf"} 2
+
+        """)
+    await daemon.stop()
+  }
 }

@@ -11,6 +11,9 @@ struct DatabaseFile {
   let schema: Schema
   let options: Database.Options
   let now: WallTime
+  /// Whether every page is looked at before the file counts as whole. What is opened without has to
+  /// be checked later (``StoreParts/checkTips(warnings:)``).
+  var checksIntegrity = true
 
   struct Opened {
     var database: Database
@@ -68,7 +71,8 @@ struct DatabaseFile {
         newer = version
       }
       guard newer == nil else { throw database.error("use a newer schema", SQLiteError.Codes.ok) }
-      guard version > 0, try database.integrityProblem() == nil else { return nil }
+      guard version > 0 else { return nil }
+      if checksIntegrity, try database.integrityProblem() != nil { return nil }
       database.keepLogOnClose(false)
       try database.prepareForWriting()
       if version < schema.version { try migrate(database, from: version) }

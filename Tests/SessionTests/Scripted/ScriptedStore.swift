@@ -8,7 +8,7 @@ import Tips
 /// Both stores, in memory, with the real rules, and with a hold or a failure at each step.
 final class ScriptedStore: SessionStore, TipStore {
   enum Step: Hashable, Sendable {
-    case load, install, intent, commit, failure, destroy, put
+    case load, install, intent, commit, failure, destroy, tips, put
   }
 
   enum Moment: Hashable, Sendable {
@@ -141,7 +141,7 @@ final class ScriptedStore: SessionStore, TipStore {
   // MARK: TipStore
 
   func load(session: SessionID, generation: Generation) async throws(StoreError) -> [CachedTip] {
-    state.withLock { $0.disk.tips(of: session, generation) }
+    try await perform(.tips) { $0.tips(of: session, generation) }
   }
 
   func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError) {
