@@ -65,6 +65,8 @@ package actor SessionCoordinator {
   /// What the store said last of itself.
   package internal(set) var storeHealth = StoreHealth()
   var healthTimer: TimerID?
+  /// How earlier sessions ended, oldest first.
+  var lives: [SessionLife] = []
 
   package init(
     ground: any Ground, store: any SessionStore, endpoint: any TokenEndpoint,
@@ -108,6 +110,7 @@ package actor SessionCoordinator {
   /// timer.
   package func start() async throws(StoreError) {
     var loaded = try await store.load()
+    lives = loaded.lives
     let facts: SessionFacts?
     if let record = loaded.record.take() {
       facts = record.facts
@@ -175,7 +178,7 @@ package actor SessionCoordinator {
       lastRefreshError: machine.backoff.failures > 0 || held ? machine.backoff.reason : nil,
       nextRefreshAt: nextRefresh.map {
         ground.wallTime.advanced(by: ground.now.duration(to: $0))
-      })
+      }, loginForecast: forecast(of: machine.facts, hasRefreshToken: machine.hasRefreshToken))
   }
 
   private var nextRefresh: Instant? {

@@ -61,7 +61,8 @@ extension SessionMachine {
       kept.failures = crash.failures
     }
     let pause = wallTime.duration(to: kept.notBefore)
-    backoff.restore(kept, remaining: min(pause, policy.longestStoredBackoff), now: now)
+    let longest = kept.pause ?? policy.longestStoredBackoff
+    backoff.restore(kept, remaining: min(pause, longest), now: now)
   }
 
   /// A crash between sending and storing counts as a failure: no crash loop sends for ever. The
@@ -76,7 +77,7 @@ extension SessionMachine {
     let failures = max(intent.tries, (record?.failures ?? 0) + 1)
     let wait = RefreshBackoff.pause(afterFailures: failures, policy: policy, jitter: 0)
     return BackoffRecord(
-      failures: failures, notBefore: intent.startedAt.advanced(by: wait),
+      failures: failures, notBefore: intent.startedAt.advanced(by: wait), pause: wait,
       reason: "the outcome of the last refresh is not known")
   }
 

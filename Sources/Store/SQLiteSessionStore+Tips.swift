@@ -16,18 +16,29 @@ extension SQLiteSessionStore {
   }
 
   func putTip(_ tip: CachedTip, permit: consuming WritePermit) throws(StoreError) {
-    let generation = permit.generation
-    let session = permit.session
-    guard tip.session == session, tip.generation == generation else {
+    guard tip.session == permit.session, tip.generation == permit.generation else {
       throw .generationMoved(stored: knownGeneration)
     }
+    try changeTips(of: permit) { (tips) throws(SQLiteError) in try tips.putTip(tip) }
+  }
+
+  func removeTip(_ key: TipKey, permit: consuming WritePermit) throws(StoreError) {
+    try changeTips(of: permit) { (tips) throws(SQLiteError) in try tips.deleteTip(key) }
+  }
+
+  /// Only within the fence, which is compared in the same transaction (I4, I6).
+  private func changeTips(
+    of permit: consuming WritePermit, _ change: (Database) throws(SQLiteError) -> Void
+  ) throws(StoreError) {
+    let generation = permit.generation
+    let session = permit.session
     let stored = try withTips { (tips) throws(SQLiteError) in
       try tips.transaction(mapping: { $0 }) { () throws(SQLiteError) -> Generation? in
         let fence = try tips.fence()
         guard fence.generation == generation, fence.session == session else {
           return fence.generation
         }
-        try tips.putTip(tip)
+        try change(tips)
         return nil
       }
     }

@@ -16,6 +16,10 @@ package struct SQLiteTipStore: TipStore {
     try await store.putTip(tip, permit: permit)
   }
 
+  package func remove(_ key: TipKey, permit: consuming WritePermit) async throws(StoreError) {
+    try await store.removeTip(key, permit: permit)
+  }
+
   package func prune(keep: Int) async throws(StoreError) {
     try await store.pruneTips(keep: keep)
   }

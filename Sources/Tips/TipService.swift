@@ -188,7 +188,7 @@ package actor TipService {
       }
       return try answer(fetched, for: key, known)
     } catch {
-      if case .notFound = error { cache.remember(missing: key, at: ground.now, in: generation) }
+      if case .notFound = error { forget(key, in: generation) }
       return try fallBack(key, generation, error)
     }
   }
@@ -287,6 +287,18 @@ package actor TipService {
       try await store.prune(keep: keep)
     } catch {
       note(error)
+    }
+  }
+
+  /// The upstream has no such tip (any more).
+  private func forget(_ key: TipKey, in generation: Generation) {
+    let isStored = cache[key] != nil
+    cache.remember(missing: key, at: ground.now, in: generation)
+    guard isStored else { return }
+    Task(executorPreference: ground) {
+      guard let permit = await self.coordinator.permit(for: generation) else { return }
+      // What stays on disk for a failure is asked for anew after its lifetime.
+      try? await self.store.remove(key, permit: permit)
     }
   }
 

@@ -36,6 +36,16 @@ struct StatusCommandTests {
     await daemon.stop()
   }
 
+  @Test func `the next sign-in is said with what it goes by`() async throws {
+    var status = Samples.status
+    status.session.loginNeededBasis = "the upstream says that the refresh token ends then"
+    let daemon = try await ScriptedDaemon(answers(status))
+    let lines = Invocation("status", "--color", "never").on(daemon).lines
+    let row = try #require(lines.firstIndex { $0.hasPrefix("Sign-in") })
+    #expect(lines[row + 1].contains("the upstream says that the refresh token ends then"))
+    await daemon.stop()
+  }
+
   @Test func `the tip is asked for without going upstream`() async throws {
     let daemon = try await ScriptedDaemon(answers(Samples.status))
     _ = Invocation("status").on(daemon)

@@ -83,6 +83,10 @@ extension Database {
       ], to: "store a tip")
   }
 
+  func deleteTip(_ key: TipKey) throws(SQLiteError) {
+    try run("DELETE FROM tip WHERE key = ?", [.text(key.text)], to: "delete a tip")
+  }
+
   func deleteTips(keeping count: Int) throws(SQLiteError) {
     try run(
       """
