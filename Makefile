@@ -154,3 +154,22 @@ soak: deps ## CALLS=10000000 calls, CONNECTIONS=10000 at once
 .PHONY: interop
 interop: build ## calls the daemon with Varlink clients of others
 	@BUILD_DIRECTORY="$$($(SWIFT) build --show-bin-path)" Tests/Interop/interop.sh
+
+# Races: the whole exploration, and the faults that it must catch. Both want a quiet machine.
+RACE_SECONDS ?= 240
+MUTANT_WORK := .build/mutants
+MUTANTS := Tests/Mutants/mutants.py
+
+.PHONY: races mutants mutants-built mutants-sample
+races: deps ## explores the schedules of all worlds, RACE_SECONDS=240
+	$(SWIFT) build -c release $(BUILD_FLAGS) --product brewlog-races
+	"$$($(SWIFT) build -c release --show-bin-path)/brewlog-races" --seconds $(RACE_SECONDS)
+
+mutants-built: deps
+	$(MUTANTS) build $(MUTANT_WORK) --swift "$(SWIFT)"
+
+mutants: mutants-built ## puts faults into copies of the sources, and shows which are caught
+	$(MUTANTS) run $(MUTANT_WORK)
+
+mutants-sample: mutants-built ## the same for as many as MUTANT_SECONDS=100 allow, drawn by SEED=1
+	$(MUTANTS) run $(MUTANT_WORK) --for $(or $(MUTANT_SECONDS),100) --seed $(or $(SEED),1)

@@ -90,12 +90,16 @@ let package = Package(
       name: "Simulation",
       dependencies: ["Execution", "JSON", "Requests", "Secrets", "Session", "Tips"],
       path: "Tests/Simulation"),
+    .target(name: "PlainSecrets", path: "Tests/PlainSecrets"),
+    .executableTarget(
+      name: "brewlog-races", dependencies: ["PlainSecrets", "Simulation"], path: "Tests/Races"),
     .testTarget(
       name: "SessionTests",
       dependencies: [
         "Execution", "JSON", "Platform", "Requests", "Secrets", "Session", "Simulation",
         "TestSupport", "Tips",
       ]),
+    .testTarget(name: "SimulationTests", dependencies: ["Simulation"]),
     .testTarget(
       name: "StoreTests",
       dependencies: [
@@ -168,7 +172,9 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .treatAllWarnings(as: .error),
 ]
-let cTargets = ["CFaultVFS", "CFuzz", "CLinux", "CSystemd", "CTestDefaults"]
+let cTargets = [
+  "CFaultVFS", "CFuzz", "CLinux", "CSystemd", "CTestDefaults", "PlainSecrets",
+]
 for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict
 }

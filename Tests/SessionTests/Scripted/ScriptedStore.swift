@@ -8,7 +8,7 @@ import Tips
 /// Both stores, in memory, with the real rules, and with a hold or a failure at each step.
 final class ScriptedStore: SessionStore, TipStore {
   enum Step: Hashable, Sendable {
-    case load, install, intent, commit, failure, destroy, tips, put
+    case load, install, intent, commit, failure, destroy, tips, put, spent, inspect
   }
 
   enum Moment: Hashable, Sendable {
@@ -130,7 +130,13 @@ final class ScriptedStore: SessionStore, TipStore {
     }
   }
 
-  func inspect() async throws(StoreError) -> PersistedSession { disk.persisted() }
+  func isSpent(_ token: Fingerprint) async throws(StoreError) -> Bool {
+    try await perform(.spent) { $0.spent.contains(token) }
+  }
+
+  func inspect() async throws(StoreError) -> PersistedSession {
+    try await perform(.inspect) { $0.persisted() }
+  }
 
   func fingerprint(of token: borrowing Secret) -> Fingerprint {
     Dummy.fingerprint(of: Dummy.text(token))
@@ -141,7 +147,9 @@ final class ScriptedStore: SessionStore, TipStore {
   // MARK: TipStore
 
   func load(session: SessionID, generation: Generation) async throws(StoreError) -> [CachedTip] {
-    try await perform(.tips) { $0.tips(of: session, generation) }
+    try await perform(.tips) { (state) throws(StoreError) in
+      try state.disk.tips(of: session, generation)
+    }
   }
 
   func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError) {
