@@ -41,6 +41,7 @@ struct LateResultScenarioTests {
     let latch = Latch()
     bench.endpoint.script(late, latch: latch)
     try bench.start()
+    bench.ground.advance(by: .seconds(1))
     #expect(bench.snapshot.activity == .refreshing)
     let logout = bench.loggingOut()
     bench.ground.run()

@@ -168,7 +168,8 @@ final class Run: @unchecked Sendable {
       await tips.follow()
       await revocations?.follow()
       try? await coordinator.start()
-      await tips.start()
+      await tips.expectStored()
+      await tips.load()
       await revocations?.start()
     }
     // Nothing is served before the start has ended.

@@ -104,7 +104,8 @@ enum MethodsTarget {
       fields: fields)
     let events = EventHub(ground: loop, journal: ports)
     let handler = MethodHandler(
-      loop: loop, coordinator: coordinator, requester: requester, tips: tips, events: events,
+      loop: loop, coordinator: coordinator, requester: requester, tips: tips,
+      texts: FreshTexts(gate: coordinator.gate), events: events,
       logins: LoginCoordinator(loop: loop, coordinator: coordinator, grants: grants) { _ in },
       revocations: RevocationCoordinator(
         ground: loop, coordinator: coordinator, outbox: ports, revoker: grants

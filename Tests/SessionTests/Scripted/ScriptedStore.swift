@@ -147,9 +147,7 @@ final class ScriptedStore: SessionStore, TipStore {
   // MARK: TipStore
 
   func load(session: SessionID, generation: Generation) async throws(StoreError) -> [CachedTip] {
-    try await perform(.tips) { (state) throws(StoreError) in
-      try state.disk.tips(of: session, generation)
-    }
+    try await perform(.tips) { (disk) throws(StoreError) in try disk.tips(of: session, generation) }
   }
 
   func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError) {
