@@ -151,6 +151,25 @@ soak: deps ## CALLS=10000000 calls, CONNECTIONS=10000 at once
 	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" crowd
 	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" calls $(CALLS)
 
+# Speed, in ratios to others under the same load, and costs in instructions. Wants a quiet machine.
+BENCH_PROGRAMS := brewlogd brewlogctl bench-load bench-peer bench-spawn
+BENCH_RESULT := .build/bench
+ROUNDS ?= 5
+ONLY ?=
+
+.PHONY: bench bench-programs instructions
+bench-programs: deps
+	for program in $(BENCH_PROGRAMS); do $(SWIFT) build $(RELEASE_FLAGS) --product "$$program"; done
+
+bench: bench-programs ## compares its speed with a C server's, Redis's and (if installed) nginx's
+	@$(MAKE) --no-print-directory deps PACKAGES="redis-tools python3"
+	Tests/Bench/bench.py "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)" --rounds $(ROUNDS) \
+	  --only "$(ONLY)" --json $(BENCH_RESULT).json --svg $(BENCH_RESULT).svg
+
+instructions: bench-programs ## counts what a tip and a refresh cost; RECORD=--write keeps the figures
+	@$(MAKE) --no-print-directory deps PACKAGES="valgrind binutils python3"
+	Tests/Bench/instructions.py "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)" $(RECORD)
+
 .PHONY: interop
 interop: build ## calls the daemon with Varlink clients of others
 	@BUILD_DIRECTORY="$$($(SWIFT) build --show-bin-path)" Tests/Interop/interop.sh

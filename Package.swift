@@ -135,6 +135,11 @@ let package = Package(
         "BrewlogAPI", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform", "TestSupport",
         "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
       ], exclude: ["Interop"]),
+    // Loads servers with calls, is one, and times processes (`make bench`): C, so that they are not
+    // what limits.
+    .executableTarget(name: "bench-load", path: "Tests/Bench/Load"),
+    .executableTarget(name: "bench-peer", path: "Tests/Bench/Peer"),
+    .executableTarget(name: "bench-spawn", path: "Tests/Bench/Spawn"),
     .executableTarget(
       name: "Soak", dependencies: ["DemoUpstream", "Execution", "Platform", "TestSupport"],
       path: "Tests/Soak"),
