@@ -67,6 +67,10 @@ struct IdlePorts: SessionStore, EventJournal, TipStore, TokenEndpoint, Transport
     []
   }
 
+  func stored(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) async throws(StoreError) -> CachedTip? { nil }
+
   func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError) {}
 
   func prune(keep: Int) async throws(StoreError) {}
