@@ -15,6 +15,19 @@ extension SQLiteSessionStore {
     }
   }
 
+  /// Reads one tip without a look at the others: a damaged store is found by `checkTips`.
+  func storedTip(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) throws(StoreError) -> CachedTip? {
+    guard isPresent(session, generation) else {
+      throw .generationMoved(stored: knownGeneration)
+    }
+    let tips = try tipDatabase()
+    return try sql { () throws(SQLiteError) in
+      try tips.tips(only: key).first { $0.session == session && $0.generation == generation }
+    }
+  }
+
   func putTip(_ tip: CachedTip, permit: consuming WritePermit) throws(StoreError) {
     guard tip.session == permit.session, tip.generation == permit.generation else {
       throw .generationMoved(stored: knownGeneration)

@@ -12,6 +12,12 @@ package struct SQLiteTipStore: TipStore {
     try await store.loadTips(session: session, generation: generation)
   }
 
+  package func stored(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) async throws(StoreError) -> CachedTip? {
+    try await store.storedTip(key, session: session, generation: generation)
+  }
+
   package func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError) {
     try await store.putTip(tip, permit: permit)
   }

@@ -99,6 +99,11 @@ package protocol TipStore: Sendable {
   /// The stored tips of this session, newest first; all others are deleted.
   func load(session: SessionID, generation: Generation) async throws(StoreError) -> [CachedTip]
 
+  /// One stored tip of this session, before all are loaded.
+  func stored(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) async throws(StoreError) -> CachedTip?
+
   /// Stores a tip if the permit's generation and session are the store's own.
   func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError)
 

@@ -1,8 +1,9 @@
 package import Execution
 import Session
 
-/// The stored tips on their way into memory. A daemon with thousands of them is ready before they are
-/// read: who misses the cache meanwhile waits for them, and goes upstream no sooner.
+/// The stored tips on their way into memory. A daemon with thousands of them is ready when it has
+/// today's: who misses the cache while the others are read waits for them, and goes upstream no
+/// sooner.
 struct TipLoading {
   var isUnderWay = false
   var waiters: [UInt64: LoadingWaiter] = [:]
@@ -17,13 +18,16 @@ struct LoadingWaiter {
 }
 
 extension TipService {
-  /// Makes ready for the stored tips of the session that the coordinator has restored; before the
-  /// first call is served, and with ``load()`` after it. Nothing is read yet.
+  /// Takes up the tip of the day, and makes ready for the other stored tips of the session that the
+  /// coordinator has restored; before the first call is served, and with ``load()`` after it.
   package func expectStored() async {
     let generation = await coordinator.generation
     guard let session = await coordinator.session(of: generation) else { return }
     cache.reset(to: generation, session: session)
     loading.isUnderWay = true
+    // What goes wrong here is found, and said, when all are loaded.
+    let today = try? await store.stored(.today, session: session, generation: generation)
+    if let today, cache.insert(today) { scheduleAhead() }
   }
 
   /// Takes up the stored tips. A tip store that cannot be read costs the tips, not the session.

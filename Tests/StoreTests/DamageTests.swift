@@ -4,6 +4,7 @@ import Session
 import Store
 import TestSupport
 import Testing
+import Tips
 
 /// What may become of a state directory, and what the start then does.
 struct Damage: CustomTestStringConvertible, Sendable {
@@ -218,6 +219,28 @@ struct DamageTests {
         try await store.tips.load(
           session: Dummy.session(4), generation: Generation(4)
         ).count == 1)
+    }
+  }
+
+  @Test func `one tip is read alone, of the present session only`() async throws {
+    let fixture = try StoreFixture()
+    try await fixture.life { store in
+      try await store.sessions.install(4)
+      for id in ["a", "b"] {
+        try await store.tips.put(try Dummy.tip(4, id: id), permit: try Dummy.permit(4))
+      }
+    }
+    try await fixture.life { store in
+      _ = try await store.sessions.loaded()
+      let (session, generation) = (try Dummy.session(4), Generation(4))
+      let found = try await store.tips.stored(.item("b"), session: session, generation: generation)
+      #expect(found?.tip.id == "b")
+      let none = try await store.tips.stored(.today, session: session, generation: generation)
+      #expect(none == nil)
+      await #expect(throws: StoreError.generationMoved(stored: generation)) {
+        _ = try await store.tips.stored(
+          .item("b"), session: Dummy.session(5), generation: Generation(5))
+      }
     }
   }
 

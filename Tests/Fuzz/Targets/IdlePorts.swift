@@ -79,6 +79,10 @@ struct IdlePorts: SessionStore, EventJournal, RevocationOutbox, TipStore, TokenE
     []
   }
 
+  func stored(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) async throws(StoreError) -> CachedTip? { nil }
+
   func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError) {}
 
   func prune(keep: Int) async throws(StoreError) {}

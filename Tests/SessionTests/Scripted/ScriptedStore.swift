@@ -150,6 +150,13 @@ final class ScriptedStore: SessionStore, TipStore {
     try await perform(.tips) { (disk) throws(StoreError) in try disk.tips(of: session, generation) }
   }
 
+  func stored(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) async throws(StoreError) -> CachedTip? {
+    var disk = disk
+    return disk.tips(of: session, generation).first { $0.key == key }
+  }
+
   func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError) {
     let (generation, session) = (permit.generation, permit.session)
     try await perform(.put) { (disk) throws(StoreError) in

@@ -131,6 +131,12 @@ final class MemoryStore: SessionStore, TipStore {
     disk.tips.values.filter { $0.session == session && $0.generation == generation }
   }
 
+  func stored(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) async throws(StoreError) -> CachedTip? {
+    disk.tips[key].flatMap { $0.session == session && $0.generation == generation ? $0 : nil }
+  }
+
   func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError) {
     try write(permit.generation) { $0.tips[tip.key] = tip }
   }
