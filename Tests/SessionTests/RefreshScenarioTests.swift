@@ -70,7 +70,7 @@ struct RefreshScenarioTests {
     gate.open()
     bench.ground.run()
     let errors = callers.map { $0.error(RequestError.self) }
-    #expect(callers.allSatisfy(\.isSignedOut))
+    #expect(callers.allSatisfy { $0.isSignedOut })
     #expect(errors.allSatisfy { $0 == errors[0] })
     bench.ground.advance(by: .seconds(600))
     #expect(bench.endpoint.sent == ["refresh-0"])
