@@ -184,6 +184,17 @@ races: deps ## explores the schedules of all worlds, RACE_SECONDS=240
 	$(SWIFT) build -c release $(BUILD_FLAGS) --product brewlog-races
 	"$$($(SWIFT) build -c release --show-bin-path)/brewlog-races" --seconds $(RACE_SECONDS)
 
+# Whatever of it runs real threads; the daemon that the end-to-end tests start is built alike.
+TSAN_FLAGS := --sanitize=thread --scratch-path .build/tsan
+TSAN_ENVIRONMENT := TSAN_OPTIONS=halt_on_error=1 SWIFT_BACKTRACE=enable=no
+TSAN_FILTER := SimulationTests|SessionTests|StoreTests|PlatformTests|EndToEnd.*(Race|Refresh|Logout)
+
+.PHONY: tsan
+tsan: deps ## the worlds on real threads under ThreadSanitizer, THREAD_ROUNDS=10
+	$(SWIFT) build --build-tests $(TSAN_FLAGS) $(BUILD_FLAGS)
+	$(TEST_ENVIRONMENT) $(TSAN_ENVIRONMENT) BREWLOG_THREAD_ROUNDS=$(or $(THREAD_ROUNDS),10) \
+	  $(SWIFT) test --skip-build --disable-xctest $(TSAN_FLAGS) --filter '$(TSAN_FILTER)'
+
 mutants-built: deps
 	$(MUTANTS) build $(MUTANT_WORK) --swift "$(SWIFT)"
 

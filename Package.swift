@@ -88,7 +88,7 @@ let package = Package(
     // The heart, run by a script: every schedule of small worlds, random ones of large worlds.
     .target(
       name: "Simulation",
-      dependencies: ["Execution", "JSON", "Requests", "Secrets", "Session", "Tips"],
+      dependencies: ["Execution", "JSON", "Requests", "Secrets", "Session", "Store", "Tips"],
       path: "Tests/Simulation"),
     .target(name: "PlainSecrets", path: "Tests/PlainSecrets"),
     .executableTarget(
@@ -99,7 +99,12 @@ let package = Package(
         "Execution", "JSON", "Platform", "Requests", "Secrets", "Session", "Simulation",
         "TestSupport", "Tips",
       ]),
-    .testTarget(name: "SimulationTests", dependencies: ["Simulation"]),
+    .testTarget(
+      name: "SimulationTests",
+      dependencies: [
+        "Execution", "JSON", "Platform", "Requests", "Secrets", "Session", "Simulation", "Store",
+        "TestSupport", "Tips",
+      ]),
     .testTarget(
       name: "StoreTests",
       dependencies: [

@@ -140,11 +140,24 @@ final class StoreParts {
   }
 }
 
-/// The thread that every part of the store runs on; it ends with the last of them.
+/// The thread that every part of the store runs on; it ends with the last of them. A simulation has
+/// an executor of its own in its place.
 final class StoreThread: Sendable {
-  let executor = ThreadExecutor(name: "brewlog-store")
+  let executor: any SerialExecutor
+  private let thread: ThreadExecutor?
+
+  init(_ given: (any SerialExecutor)?) {
+    if let given {
+      executor = given
+      thread = nil
+    } else {
+      let own = ThreadExecutor(name: "brewlog-store")
+      executor = own
+      thread = own
+    }
+  }
 
   deinit {
-    executor.stop()
+    thread?.stop()
   }
 }

@@ -41,9 +41,16 @@ MECHANICAL = [
     "Requests/Attempt.swift",
     "Requests/ResilientRequester.swift",
     "Requests/RetryPolicy.swift",
-    "Tips/TipService.swift",
-    "Tips/TipCache.swift",
+    "Store/SQLiteSessionStore.swift",
+    "Store/SQLiteSessionStore+Install.swift",
+    "Store/SQLiteSessionStore+Refresh.swift",
+    "Store/SQLiteSessionStore+Destroy.swift",
+    "Store/SQLiteSessionStore+Load.swift",
+    "Store/SQLiteSessionStore+Tips.swift",
 ]
+# What the exploration does not reach in the store (files, syncs, failing disks) its own tests do, the
+# one with the power cuts among them.
+STORE_TESTS = "StoreTests"
 
 SWITCH = """import Glibc
 
@@ -57,6 +64,10 @@ func mutant(_ number: Int) -> Bool { active == number }
 class Mutant:
     def __init__(self, number, kind, file, line, text):
         self.number, self.kind, self.file, self.line, self.text = number, kind, file, line, text
+
+    @property
+    def is_in_store(self):
+        return self.file.startswith("Store/")
 
     def row(self):
         return "\t".join([str(self.number), self.kind, self.file, str(self.line), self.text])
@@ -191,7 +202,7 @@ def mutate_conditions(text, pool, file):
 
 def mutate_clause(keyword, clause, pool, file, line):
     core = clause.strip()
-    if re.match(r"(let|var|case|#)\b", core) or "mutant(" in core or not core:
+    if re.match(r"(let|var|case|#|true$)\b", core) or "mutant(" in core or not core:
         return clause
     for joint, neutral in ((" && ", "||"), (" || ", "&&")):
         parts = split_top(core, joint)
@@ -243,6 +254,42 @@ def mutate_lines(text, pool, file):
     return "\n".join(lines)
 
 
+def without_transactions(text, pool, file):
+    """Each transaction's boundary taken out."""
+
+    def off(found):
+        line = text.count("\n", 0, found.start()) + 1
+        number = pool.add("boundary", file, line, "the transaction " + found[0])
+        return found[0] if number is None else f".transaction(isOff: mutant({number}), "
+
+    return re.sub(r"\.transaction\((?=mapping)", off, text)
+
+
+# For a transaction that is none: what `body` did before it failed stays, as without BEGIN.
+NO_TRANSACTION = """
+extension Database {
+  func transaction<Result, Failure: Error>(
+    isOff: Bool, mapping failure: (SQLiteError) -> Failure,
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    isOff ? try body() : try transaction(mapping: failure, body)
+  }
+}
+"""
+
+
+def only_store_tests(package):
+    """The package without the tests that no mutant is judged by."""
+    at = 0
+    while (at := package.find(".testTarget(", at)) >= 0:
+        end = past_brackets(package, at + len(".testTarget"))
+        if f'"{STORE_TESTS}"' in package[at:end].split(",")[0]:
+            at = end
+        else:
+            package = package[:at] + package[end:].lstrip().removeprefix(",")
+    return package
+
+
 def handpicked(texts, pool):
     for block in re.split(r"(?m)^(?=@ )", (HERE / "handpicked.txt").read_text()):
         found = re.match(r"@ (\S+) \| (.+)\n([\s\S]*?)\n=>\n([\s\S]*?)\n*\Z", block)
@@ -271,14 +318,21 @@ def prepare(directory, dropped):
     handpicked(texts, pool)
     for file in MECHANICAL:
         text = texts.get(file) or (ROOT / "Sources" / file).read_text()
-        texts[file] = mutate_lines(mutate_conditions(text, pool, file), pool, file)
+        text = mutate_lines(mutate_conditions(text, pool, file), pool, file)
+        if file.startswith("Store/"):
+            text = without_transactions(text, pool, file)
+        texts[file] = text
+    texts["Store/SQLite/Transaction.swift"] = (
+        ROOT / "Sources/Store/SQLite/Transaction.swift"
+    ).read_text() + NO_TRANSACTION
     for folder in ("Sources", "Tests"):
         target = directory / folder
         for path in (ROOT / folder).rglob("*"):
             name = str(path.relative_to(ROOT / folder))
             if path.is_file() and not (folder == "Sources" and name in texts):
                 copy(path, target / name)
-    copy(ROOT / "Package.swift", directory / "Package.swift")
+    package = (ROOT / "Package.swift").read_text()
+    write_if_changed(directory / "Package.swift", only_store_tests(package))
     for file, text in texts.items():
         write_if_changed(directory / "Sources" / file, text)
     for module in {file.split("/")[0] for file in texts}:
@@ -300,13 +354,13 @@ def build(arguments):
     dropped = set()
     for _ in range(12):
         mutants = prepare(directory, dropped)
+        swift = [arguments.swift, "build", "--package-path", str(directory)]
         result = subprocess.run(
-            [arguments.swift, "build", "-c", "release", "--package-path", str(directory)]
-            + ["--product", "brewlog-races"],
+            swift + ["-c", "release", "--product", "brewlog-races"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if result.returncode == 0:
             print(f"{len(mutants)} mutants are behind switches; {len(dropped)} did not compile")
-            return 0
+            return subprocess.run(swift + ["--build-tests"]).returncode if arguments.tests else 0
         bad = culprits(result.stdout, directory, mutants)
         if not bad:
             print(result.stdout[-6000:])
@@ -347,8 +401,10 @@ def equivalents():
 
 def judge(program, mutant, arguments):
     # A fault that makes a step endless ends by the timeout.
+    worlds = ["--worlds", "on SQLite"] if mutant.is_in_store else []
     command = [program, "--until-failure", "--workers", "1", "--seconds", "600"]
-    command += ["--schedules", str(arguments.schedules)]
+    command += worlds
+    command += ["--schedules", str(arguments.schedules // (20 if mutant.is_in_store else 1))]
     environment = dict(os.environ, MUTANT=str(mutant.number), SWIFT_BACKTRACE="enable=no")
     try:
         result = subprocess.run(
@@ -358,11 +414,29 @@ def judge(program, mutant, arguments):
         return True, "it does not end", "-"
     word = result.stdout.strip().split("\t")
     if result.returncode == 0:
-        return False, "SURVIVED", word[1] if len(word) > 1 else "-"
+        schedules = word[1] if len(word) > 1 else "-"
+        if mutant.is_in_store and arguments.tests:
+            return *ask_store_tests(program, environment, arguments), schedules
+        return False, "SURVIVED", schedules
     if word[0] == "caught":
         return True, f"{word[3]} [{word[2]}]", word[1]
     name = signal.Signals(-result.returncode).name if result.returncode < 0 else result.returncode
     return True, f"it stops ({name})", "-"
+
+
+def ask_store_tests(program, environment, arguments):
+    directory = program.split("/.build/")[0]
+    command = [arguments.swift, "test", "--skip-build", "--disable-xctest", "--package-path", directory]
+    try:
+        result = subprocess.run(
+            command + ["--filter", STORE_TESTS], env=environment, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, timeout=300)
+    except subprocess.TimeoutExpired:
+        return True, "the store's tests do not end"
+    if result.returncode == 0:
+        return False, "SURVIVED"
+    name = re.search(r"Test `?\"?(.+?)`?\"?(?: with .*)? (?:recorded|failed)", result.stdout)
+    return True, f"StoreTests [{name[1] if name else 'they stop'}]"
 
 
 def run(arguments):
@@ -412,8 +486,11 @@ def main():
     builder = commands.add_parser("build")
     builder.add_argument("directory")
     builder.add_argument("--swift", default="swift")
+    builder.add_argument("--tests", action="store_true", help="builds the store's tests, too")
     runner = commands.add_parser("run")
     runner.add_argument("directory")
+    runner.add_argument("--swift", default="swift")
+    runner.add_argument("--tests", action="store_true", help="asks the store's tests, too")
     runner.add_argument("--jobs", type=int, default=2)
     runner.add_argument("--schedules", type=int, default=60_000, help="how many each has to survive")
     runner.add_argument("--timeout", type=int, default=90)

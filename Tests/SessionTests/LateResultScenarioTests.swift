@@ -35,14 +35,20 @@ struct LateResultScenarioTests {
   }
 
   @Test func `B32: a refresh that the start began is no exception`() throws {
-    let first = try Bench.started(lifetime: .zero)
-    let bench = try Bench(ground: first.ground)
-    bench.store.prepare { $0 = first.store.disk }
+    let bench = try Bench()
+    let now = bench.ground.wallTime
+    let facts = SessionFacts(
+      id: try #require(SessionID(bytes: Array(repeating: 1, count: 16))),
+      generation: Generation(1), binding: Bench.binding, account: nil, accountVerified: false,
+      signedInAt: now, scope: nil, accessTokenReceivedAt: now, accessTokenExpiresAt: now)
+    try bench.store.prepare {
+      try $0.install(MemoryDisk.Row(facts: facts, access: "access-0", refresh: "refresh-0"))
+    }
     let latch = Latch()
     bench.endpoint.script(late, latch: latch)
     try bench.start()
-    bench.ground.advance(by: .seconds(1))
-    #expect(bench.snapshot.activity == .refreshing)
+    bench.ground.advance(by: .milliseconds(1))
+    #expect(bench.endpoint.sent == ["refresh-0"])
     let logout = bench.loggingOut()
     bench.ground.run()
     #expect(try logout.value().hadSession)

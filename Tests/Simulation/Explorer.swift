@@ -108,7 +108,10 @@ package struct Explorer {
   /// them back to the first.
   private func shrunk(_ choices: [Int], _ violations: [String]) -> [Int] {
     let broken = violations.first?.prefix { $0 != ":" }
+    var runs = 0
     func fails(_ candidate: [Int]) -> Bool {
+      runs += 1
+      guard runs < 600 else { return false }
       let outcome = Run(world, script: Script(prefix: candidate)).execute(seen: nil)
       return outcome.violations.first?.prefix { $0 != ":" } == broken
     }

@@ -47,6 +47,7 @@ extension Ledger {
 
   /// Only an ended session's tokens are revoked.
   mutating func revocationSent(_ token: String, disk: MemoryDisk) {
+    revocations += 1
     if let row = disk.row, row.access == token || row.refresh == token {
       violate("I2", "\(token) is revoked while its session lives")
     }
@@ -153,6 +154,12 @@ extension Ledger {
     case .failed(ClientAnswer.secondRejection) where refreshes > 1: break
     case .failed(let reason) where client.isBounded && world.isKind:
       violate("liveness", "\(client.name) fails, though nothing did: \(reason)")
+    case .failed(ClientAnswer.wrongGeneration):
+      violate("I2", "\(client.name) ends another generation than it named")
+    case .failed(ClientAnswer.nothingIsTaken):
+      violate("I7", "\(client.name) signs in with nothing")
+    case .failed(ClientAnswer.twoMoments) where world.storeFaults == 0:
+      violate("I9", "\(client.name) is shown memory and store of two moments")
     case .failed(ClientAnswer.notStored) where world.storeFaults == 0:
       violate("I9", "a stop leaves something unstored")
     default: break
@@ -165,6 +172,24 @@ extension Ledger {
 extension Ledger {
   func pause(_ failures: Int) -> Duration {
     min(.seconds(1) * (1 << max(0, min(failures - 1, 8))), .seconds(300))
+  }
+
+  /// A refresh of the present generation has failed: the next waits.
+  mutating func exchangeFailed(
+    _ failure: RefreshFailure, generation: Generation, at wallTime: WallTime
+  ) {
+    if notBefore?.generation != generation { (failures, unclear) = (0, 0) }
+    unclear = failure.kind == .refusedUnclearly ? unclear + 1 : 0
+    if unclear >= 3 { mayEnd = true }
+    guard failure.kind != .misconfigured else {
+      notBefore = (generation, WallTime(milliseconds: .max))
+      return
+    }
+    failures += 1
+    lastSent?.failed = true
+    notBefore = (
+      generation, wallTime.advanced(by: max(pause(failures), failure.retryAfter ?? .zero))
+    )
   }
 
   mutating func checkBackoff(_ token: String, _ generation: Generation, _ wallTime: WallTime) {
@@ -199,8 +224,15 @@ extension Ledger {
     }
   }
 
+  /// A session ends when somebody asks for it, or the token endpoint has refused it.
+  mutating func checkEndIsWanted(_ disk: MemoryDisk) {
+    if hadSession, disk.row == nil, !mayEnd { violate("I9", "the session ends for no reason") }
+    hadSession = disk.row != nil
+  }
+
   mutating func restarted(_ disk: MemoryDisk) {
     openExchanges = 0
+    unclear = 0
     refusal = nil
     if let row = disk.row {
       if row.facts.generation <= max(loggedOut, promised) {
@@ -230,8 +262,22 @@ extension Ledger {
   }
 }
 
+/// I11: a session's tokens go only to where it was signed in, whatever the configuration says later.
+extension Ledger {
+  mutating func checkDestination(
+    of token: String, _ disk: MemoryDisk, _ binding: UpstreamBinding
+  ) {
+    if let row = disk.row, row.facts.binding != binding, !isResumed {
+      violate("I11", "\(token) goes to another upstream than it came from")
+    }
+  }
+}
+
 extension ClientAnswer {
   static let notStored = "not all is stored"
+  static let wrongGeneration = "another generation was ended"
+  static let nothingIsTaken = "nothing was taken for credentials"
+  static let twoMoments = "memory and store are of two moments"
   static let secondRejection = "a second 401"
   static let refreshFailed = "RefreshFailed"
 }

@@ -1,6 +1,6 @@
 import Execution
 import Requests
-import Session
+package import Session
 import Tips
 
 /// Watches one run and holds it against the invariants, by their numbers. What it is told are facts:
@@ -9,11 +9,19 @@ import Tips
 struct Ledger {
   private(set) var violations: [String] = []
   private(set) var refreshes = 0
+  var revocations = 0
 
   var openExchanges = 0
   /// The refreshes that may not begin before this, by I8, of this generation.
   var notBefore: (generation: Generation, time: WallTime)?
   var failures = 0
+  /// Refusals in a row that named no known reason.
+  var unclear = 0
+  /// Somebody has asked for the session's end, or the server has refused it.
+  var mayEnd = false
+  /// A person has said that another upstream is right.
+  var isResumed = false
+  var hadSession = false
   /// When the last exchange was sent, and whether it failed.
   var lastSent: (generation: Generation, at: WallTime, failed: Bool)?
   /// What the last failed refresh was to its waiters, and when.
@@ -47,7 +55,7 @@ struct Ledger {
 
   mutating func exchangeSent(
     _ token: String, session: SessionID?, generation: Generation, disk: MemoryDisk,
-    wallTime: WallTime
+    binding: UpstreamBinding, wallTime: WallTime
   ) {
     refreshes += 1
     openExchanges += 1
@@ -59,18 +67,11 @@ struct Ledger {
       checkIntent(token, disk)
     }
     checkBackoff(token, generation, wallTime)
+    checkDestination(of: token, disk, binding)
     lastSent = (generation, wallTime, false)
   }
 
   mutating func exchangeEnded() { openExchanges -= 1 }
-
-  /// A refresh of the present generation has failed: the next waits.
-  mutating func exchangeFailed(generation: Generation, at wallTime: WallTime) {
-    if notBefore?.generation != generation { failures = 0 }
-    failures += 1
-    lastSent?.failed = true
-    notBefore = (generation, wallTime.advanced(by: pause(failures)))
-  }
 
   mutating func refreshSucceeded() {
     notBefore = nil
@@ -78,11 +79,13 @@ struct Ledger {
   }
 
   mutating func requestSent(
-    _ request: HTTPRequest, _ token: String?, session: SessionID?, disk: MemoryDisk
+    _ request: HTTPRequest, _ token: String?, session: SessionID?, disk: MemoryDisk,
+    binding: UpstreamBinding
   ) {
     guard let token else { return violate("I2", "a request goes out without a token") }
     checkOwner(of: token, session)
     checkIsStored(token, session, disk)
+    checkDestination(of: token, disk, binding)
     count(request)
   }
 
@@ -93,6 +96,7 @@ struct Ledger {
     checkNothingReturns(disk)
     checkNothingAges(disk)
     checkTips(disk)
+    checkEndIsWanted(disk)
     lastDisk = disk.generation
   }
 
@@ -123,7 +127,7 @@ struct Ledger {
 }
 
 /// What a client was told.
-enum ClientAnswer: Equatable {
+package enum ClientAnswer: Equatable, Sendable {
   case tip(String)
   case refreshed
   case loggedOut(Generation)

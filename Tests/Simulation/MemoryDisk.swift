@@ -11,6 +11,18 @@ package struct MemoryDisk: Sendable {
     package var facts: SessionFacts
     package var access: String?
     package var refresh: String?
+
+    package init(facts: SessionFacts, access: String?, refresh: String?) {
+      self.facts = facts
+      self.access = access
+      self.refresh = refresh
+    }
+
+    package var record: SessionRecord {
+      SessionRecord(
+        facts: facts,
+        pair: TokenPair(access: Dummy.secret(access), refresh: Dummy.secret(refresh)))
+    }
   }
 
   /// Which session's tips are taken: the tip store's own word, moved before the session's.
@@ -208,18 +220,18 @@ extension MemoryDisk {
       refresh: Dummy.text(record.pair.refresh))
   }
 
-  /// As `SessionStore.load` answers.
-  package func loaded() -> LoadedSession {
-    let record: SessionRecord?
-    if let row {
-      record = SessionRecord(
-        facts: row.facts,
-        pair: TokenPair(access: Dummy.secret(row.access), refresh: Dummy.secret(row.refresh)))
-    } else {
-      record = nil
+  package static func row(ifAny record: consuming SessionRecord?) -> Row? {
+    switch consume record {
+    case .some(let record): row(of: record)
+    case .none: nil
     }
-    return LoadedSession(
-      generation: generation, record: record, intent: intent, backoff: backoff, reason: reason)
+  }
+
+  /// As `SessionStore.load` answers.
+  package func loaded(isCopied: Bool = false) -> LoadedSession {
+    LoadedSession(
+      generation: generation, record: row?.record, intent: intent, backoff: backoff, reason: reason,
+      isCopied: isCopied && row != nil)
   }
 
   /// As `SessionStore.inspect` answers.
@@ -252,6 +264,12 @@ package enum Dummy {
   }
 
   package static func fingerprint(of text: String) -> Fingerprint {
-    Fingerprint(text: "fp:" + text)
+    Fingerprint(text: prefix + text)
   }
+
+  package static func text(of fingerprint: Fingerprint) -> String {
+    String(fingerprint.text.dropFirst(prefix.count))
+  }
+
+  private static let prefix = "fp:"
 }

@@ -8,6 +8,8 @@ package enum Races {
     /// Ends when so many schedules have been run; 0: no bound.
     var schedules = 0
     var world: String?
+    /// How the worlds' names begin.
+    var worlds: String?
     var replay: [Int]?
     var seed: UInt64 = 1
     var workers = 2
@@ -16,8 +18,8 @@ package enum Races {
   }
 
   private static let usage = """
-    usage: brewlog-races [--seconds N] [--schedules N] [--world NAME] [--seed N] [--workers N]
-                         [--until-failure]
+    usage: brewlog-races [--seconds N] [--schedules N] [--world NAME] [--worlds PREFIX] [--seed N]
+                         [--workers N] [--until-failure]
            brewlog-races --world NAME --replay 1,0,2,…
     """
 
@@ -26,7 +28,9 @@ package enum Races {
       print(usage)
       return 64
     }
-    let worlds = Worlds.all.filter { world in options.world.map { world.name == $0 } ?? true }
+    let worlds = Worlds.all.filter { world in
+      options.world.map { world.name == $0 } ?? world.name.hasPrefix(options.worlds ?? "")
+    }
     guard !worlds.isEmpty else {
       print("no world of that name; they are:")
       for world in Worlds.all { print("  \(world.name)") }
@@ -74,6 +78,7 @@ package enum Races {
       case "--workers": options.workers = max(1, Int(value) ?? 2)
       case "--seed": options.seed = UInt64(value) ?? 1
       case "--world": options.world = value
+      case "--worlds": options.worlds = value
       case "--replay": options.replay = value.split(separator: ",").compactMap { Int($0) }
       default: return nil
       }
@@ -145,6 +150,7 @@ private final class Exploration: Sendable {
   private func move(_ explorer: inout Explorer, _ turn: Int) {
     let before = explorer.report.total
     let isLarge = explorer.world.isLarge
+    let turn = explorer.world.isOnSQLite ? max(8, turn / 16) : turn
     // Random orders reach far from the first schedules long before the depth-first one does.
     explorer.advance(isLarge ? 0 : turn, random: isLarge ? turn : 0) { mustStop }
     explorer.advance(0, random: isLarge ? 0 : turn / 4) { mustStop }

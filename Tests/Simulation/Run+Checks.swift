@@ -15,6 +15,7 @@ extension Run {
     checkRefreshes()
     checkStore()
     checkOutbox()
+    if !hasStopped { checkDatabase() }
   }
 
   /// Memory against the store, token by token.
@@ -52,6 +53,19 @@ extension Run {
   }
 
   private func checkRefreshes() {
+    let rated = clients.filter { $0.spec.call == .rate && $0.answer == .done }
+    if ledger.ratings.count < rated.count {
+      ledger.violate("I3", "\(rated.count) ratings were sent as \(ledger.ratings.count)")
+    }
+    let overFirst = clients.filter { client in
+      guard case .importOverFirst = client.spec.call, case .imported = client.answer else {
+        return false
+      }
+      return true
+    }
+    if overFirst.count > 1 {
+      ledger.violate("I2", "\(overFirst.count) sign-ins replaced one generation")
+    }
     if ledger.refreshes < world.leastRefreshes, incarnation == 0 {
       ledger.violate("liveness", "only \(ledger.refreshes) refreshes")
     }
@@ -78,7 +92,7 @@ extension Run {
   /// Where a logout asked for revocation, nothing that the server gave the session may live on.
   private func checkOutbox() {
     guard world.revokes, !hasStopped else { return }
-    if world.revocations == [.done], !disk.outbox.isEmpty {
+    if world.revocations == [.done], !world.movesUpstream, !disk.outbox.isEmpty {
       ledger.violate("liveness", "tokens wait in the outbox for ever")
     }
     let forgets = clients.contains { $0.spec.call == .forget && $0.hasBegun }
@@ -88,15 +102,24 @@ extension Run {
     if isCertain, disk.row == nil, !forgets, server.isAlive("A") {
       ledger.violate("I2", "a pair that came late was neither kept nor revoked")
     }
-    if forgets, disk.row == nil, !disk.outbox.isEmpty,
-      !clients.contains(where: { $0.spec.call == .logout && $0.hasBegun })
-    {
-      ledger.violate("I2", "a logout without revocation leaves tokens in the outbox")
+    let asks = clients.contains { client in
+      guard client.hasBegun else { return false }
+      switch client.spec.call {
+      case .logout, .logoutOfFirst, .importAccount, .importOverFirst: return true
+      default: return false
+      }
     }
+    if forgets, !asks, ledger.revocations > 0 || !disk.outbox.isEmpty {
+      ledger.violate("I2", "tokens are revoked that were to be forgotten")
+    }
+
   }
 
-  private var hasStopped: Bool {
-    clients.contains { $0.spec.call == .stop && $0.answer != nil }
+  /// The daemon is down.
+  var hasStopped: Bool {
+    clients.contains {
+      $0.spec.call == .stop && $0.answer != nil && $0.incarnation == incarnation
+    }
   }
 
   /// What the store holds, in words.

@@ -1,4 +1,5 @@
 import Execution
+import Requests
 import Session
 
 /// The callers: when they come, what they are told.
@@ -6,6 +7,8 @@ extension Run {
   struct ClientState {
     var spec: World.Client
     var name: String
+    /// Which run of the daemon it calls.
+    var incarnation: Int
     var task: Task<Void, Never>?
     var answer: ClientAnswer?
     var deadline: Instant
@@ -18,7 +21,9 @@ extension Run {
     var isBounded: Bool {
       switch spec.call {
       case .today, .tip, .rate, .refresh: true
-      case .logout, .forget, .importAccount, .stop: false
+      case .logout, .forget, .logoutOfFirst, .importAccount, .importOverFirst, .importNothing,
+        .resume, .inspect, .stop:
+        false
       }
     }
   }
@@ -26,7 +31,9 @@ extension Run {
   func arrive(_ spec: World.Client) {
     let index = clients.count
     let name = "client \(index + 1)"
-    clients.append(ClientState(spec: spec, name: name, deadline: .distantFuture))
+    clients.append(
+      ClientState(
+        spec: spec, name: name, incarnation: incarnation, deadline: .distantFuture))
     scheduler.add(
       PendingEvent(
         id: nextID(), label: { "\(name) calls \(spec.call)" }, ways: [""],
@@ -46,10 +53,20 @@ extension Run {
     let deadline = scheduler.now.advanced(by: spec.patience)
     clients[index].deadline = deadline
     clients[index].hasBegun = true
+    switch spec.call {
+    case .logout, .forget, .logoutOfFirst, .importAccount, .importOverFirst: ledger.mayEnd = true
+    case .resume: ledger.isResumed = true
+    case .today, .tip, .rate, .refresh, .importNothing, .inspect, .stop: break
+    }
     guard let coordinator, let tips else { return }
     let incarnation = incarnation
     let caller = Caller(
-      spec: spec, deadline: deadline, coordinator: coordinator, tips: tips, lane: loop
+      spec: spec, deadline: deadline, coordinator: coordinator, tips: tips, ground: loop,
+      willStop: { [coordinator, requester, revocations] in
+        await coordinator.refuseCalls()
+        await requester?.stop()
+        await revocations?.stop()
+      }
     ) { [unowned self] answer, before in
       if isAlive(incarnation) { answered(index, answer, before) }
     }

@@ -15,12 +15,21 @@ extension Run {
   typealias ExchangeResult = Result<Pair, RefreshFailure>
   typealias OpenRequest = CheckedContinuation<Result<HTTPResponse, TransportError>, Never>
 
+  private func checkMaySend(_ token: String) {
+    if hasStopped { ledger.violate("I7", "\(token) is sent after the stop") }
+    if isCopied, !world.continuesOnMove, !ledger.isResumed {
+      ledger.violate("I11", "\(token) of a store that was copied is sent")
+    }
+  }
+
   // MARK: The token endpoint
 
   func sendExchange(_ token: String) -> UInt64 {
     say("  upstream: refresh with \(token)")
+    checkMaySend(token)
     ledger.exchangeSent(
-      token, session: session, generation: generation, disk: disk, wallTime: scheduler.wallTime)
+      token, session: session, generation: generation, disk: disk, binding: binding,
+      wallTime: scheduler.wallTime)
     let id = nextID()
     // The generation may move between this step and the one in which the answer is waited for.
     sentUnder[id] = generation
@@ -50,6 +59,15 @@ extension Run {
       }
     case .serverError:
       end(id, .failure(RefreshFailure(.transient, reason: "500", httpStatus: 500)))
+    case .busy:
+      end(
+        id,
+        .failure(
+          RefreshFailure(
+            .transient, reason: "429", httpStatus: 429, retryAfter: .seconds(10))))
+    case .unclear: end(id, .failure(RefreshFailure(.refusedUnclearly, reason: "403")))
+    case .misconfigured:
+      end(id, .failure(RefreshFailure(.misconfigured, reason: "invalid_client")))
     case .requestLost, .answerLost:
       if outcome == .answerLost { _ = server.exchange(token) }
       end(id, .failure(RefreshFailure(.outcomeUnknown, reason: "lost")))
@@ -72,8 +90,10 @@ extension Run {
     if case .failure(let failure) = result, failure.kind != .cancelled, failure.kind != .refused,
       open.generation == generation
     {
-      ledger.exchangeFailed(generation: generation, at: scheduler.wallTime)
+      ledger.exchangeFailed(failure, generation: generation, at: scheduler.wallTime)
     }
+    if case .failure(let failure) = result, failure.kind == .refused { ledger.mayEnd = true }
+    if case .success = result { ledger.unclear = 0 }
     open.continuation.resume(returning: result)
   }
 
@@ -87,7 +107,8 @@ extension Run {
 
   func sendRequest(_ request: HTTPRequest, _ token: String?) -> UInt64 {
     say("  upstream: \(request.method.rawValue) \(request.url) with \(token ?? "nothing")")
-    ledger.requestSent(request, token, session: session, disk: disk)
+    checkMaySend(token ?? "nothing")
+    ledger.requestSent(request, token, session: session, disk: disk, binding: binding)
     return nextID()
   }
 
@@ -97,7 +118,7 @@ extension Run {
   ) {
     requests[id] = continuation
     if isCancelled { return cancelRequest(id) }
-    let replies = world.replies
+    let replies = apiFaultsLeft > 0 ? world.replies : Array(world.replies.prefix(1))
     scheduler.add(
       PendingEvent(
         id: id, label: { "\(request.url) with \(token ?? "nothing")" },
@@ -109,8 +130,14 @@ extension Run {
 
   private func reply(_ id: UInt64, _ reply: World.Reply, _ token: String?) {
     let result: Result<HTTPResponse, TransportError>
+    if reply != world.replies[0] { apiFaultsLeft -= 1 }
     switch reply {
     case .answered: result = .success(response(to: token))
+    case .busy:
+      result = .success(HTTPResponse(status: 503, fields: [HTTPField("Retry-After", "1")]))
+    case .outOfScope:
+      let challenge = HTTPField("WWW-Authenticate", "Bearer error=\"insufficient_scope\"")
+      result = .success(HTTPResponse(status: 401, fields: [challenge]))
     case .serverError: result = .success(HTTPResponse(status: 500))
     case .lost: result = .failure(TransportError(.lost, reason: "lost"))
     case .slow:
@@ -141,6 +168,10 @@ extension Run {
   func revoke(_ token: String, _ continuation: CheckedContinuation<RevocationResult, Never>) {
     let id = nextID()
     say("  upstream: revocation of \(token)")
+    if hasStopped { ledger.violate("I7", "\(token) is revoked after the stop") }
+    if world.movesUpstream, incarnation > 0, !ledger.isResumed {
+      ledger.violate("I11", "\(token) is revoked at another upstream")
+    }
     ledger.revocationSent(token, disk: disk)
     revoking[id] = continuation
     let outcomes = world.revocations

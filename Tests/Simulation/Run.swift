@@ -21,13 +21,19 @@ final class Run: @unchecked Sendable {
   private(set) var incarnation = 0
   private(set) var isDead = false
   private var isCrashDue = false
+  /// Calls of the real store that are under way: a kill comes between two of them.
+  var storeOperations = 0
   private var crashesLeft: Int
   private var faultsLeft: Int
+  var apiFaultsLeft: Int
   private var faultsUntil = Instant.distantFuture
   private(set) var coordinator: SessionCoordinator?
   private(set) var tips: TipService?
-  private var requester: ResilientRequester?
-  private var revocations: RevocationCoordinator?
+  private(set) var requester: ResilientRequester?
+  private(set) var revocations: RevocationCoordinator?
+  /// The real store, where the world has one, and its directory.
+  private var database: DoubleStore?
+  private var directory: ScratchPath?
   private var lastID: UInt64 = 1000
   private var entropyCount: UInt64 = 0
   var exchanges: [UInt64: OpenExchange] = [:]
@@ -41,6 +47,7 @@ final class Run: @unchecked Sendable {
     scheduler = Scheduler(script: script)
     crashesLeft = world.crashes
     faultsLeft = world.storeFaults
+    apiFaultsLeft = world.apiFaults ?? .max
     if keepsStory { scheduler.narrate = { [unowned self] in say($0) } }
     scheduler.isTracing = keepsStory && getenv("TRACE") != nil
   }
@@ -85,12 +92,12 @@ final class Run: @unchecked Sendable {
     while ledger.violations.isEmpty {
       switch scheduler.turn(horizon: horizon, seen: seen) {
       case .stepped:
-        if isCrashDue { crash() }
+        if isCrashDue, storeOperations == 0 { crash() }
         if scheduler.isQuiet { checkThoseWhoLeft() }
       case .idle:
-        // What the store refused just now gets its time to be written.
-        guard horizon == end, !isDurable else { return false }
-        horizon = end.advanced(by: Self.horizon)
+        // What has just begun gets its time to end.
+        guard isBusy, horizon < end.advanced(by: Self.horizon) else { return false }
+        horizon = horizon.advanced(by: .seconds(7))
       case .seen: return true
       }
       if scheduler.steps > Self.mostSteps {
@@ -111,7 +118,16 @@ final class Run: @unchecked Sendable {
 
   // MARK: The process
 
-  static let binding = UpstreamBinding(issuer: "i", clientID: "c", apiOrigin: "o")
+  private static let binding = UpstreamBinding(issuer: "i", clientID: "c", apiOrigin: "o")
+  private static let other = UpstreamBinding(issuer: "i", clientID: "c", apiOrigin: "elsewhere")
+
+  /// The store has come from another machine.
+  var isCopied: Bool { world.isCopied && incarnation > 0 }
+
+  /// The configuration's.
+  var binding: UpstreamBinding {
+    world.movesUpstream && incarnation > 0 ? Self.other : Self.binding
+  }
 
   /// Account A is signed in and stored.
   private func prepare() {
@@ -123,7 +139,12 @@ final class Run: @unchecked Sendable {
       id: id, generation: Generation(1), binding: Self.binding, account: "A",
       accountVerified: true, signedInAt: wall, scope: nil, accessTokenReceivedAt: wall,
       accessTokenExpiresAt: world.lifetime.map { wall.advanced(by: $0) })
-    try? disk.install(MemoryDisk.Row(facts: facts, access: "A.a0", refresh: "A.r0"))
+    try? disk.install(
+      MemoryDisk.Row(
+        facts: facts, access: world.hasAccessToken ? "A.a0" : nil,
+        refresh: world.hasRefreshToken ? "A.r0" : nil))
+    // An access token alone lives as long as the server takes it.
+    ledger.mayEnd = !world.hasRefreshToken
     ledger.storeChanged(disk)
     _ = scheduler.makeLane("loop")
     _ = scheduler.makeLane("store")
@@ -133,7 +154,9 @@ final class Run: @unchecked Sendable {
 
   private func boot() {
     let (loop, incarnation) = (loop, incarnation)
-    let store = SimulatedStore(run: self, lane: scheduler.lanes[1], incarnation: incarnation)
+    guard let store = openStore() else {
+      return ledger.violate("I9", "the store does not open")
+    }
     let entropy = Entropy { [self] count in
       entropyCount += 1
       let number = entropyCount
@@ -142,6 +165,7 @@ final class Run: @unchecked Sendable {
     var policy = SessionPolicy()
     policy.jitter = 0
     policy.canRevoke = world.revokes
+    policy.continuesOnMove = world.continuesOnMove
     let coordinator = SessionCoordinator(
       ground: loop, store: store,
       endpoint: SimulatedEndpoint(run: self, incarnation: incarnation),
@@ -163,7 +187,8 @@ final class Run: @unchecked Sendable {
         revoker: SimulatedRevoker(run: self, incarnation: incarnation)
       ) { [unowned self] in note($0, incarnation) }
     }
-    Task(executorPreference: loop) { [revocations] in
+    Task(executorPreference: loop) { [revocations, database, disk] in
+      if incarnation == 0, let row = disk.row { try? await database?.prepare(row) }
       await requester.follow()
       await tips.follow()
       await revocations?.follow()
@@ -174,6 +199,22 @@ final class Run: @unchecked Sendable {
     }
     // Nothing is served before the start has ended.
     while scheduler.turn(horizon: Instant(nanoseconds: 0), seen: nil) == .stepped {}
+  }
+
+  private func openStore() -> (any SessionStore & TipStore & RevocationOutbox)? {
+    let lane = scheduler.lanes[1]
+    guard world.isOnSQLite else {
+      return SimulatedStore(run: self, lane: lane, incarnation: incarnation)
+    }
+    if directory == nil { directory = ScratchPath() }
+    guard let directory else { return nil }
+    database = try? DoubleStore(
+      run: self, lane: lane, incarnation: incarnation, directory: directory.path)
+    return database
+  }
+
+  func checkDatabase() {
+    database?.assumeIsolated { $0.checkEnd() }
   }
 
   private static let fields: TipFields = {
@@ -204,8 +245,10 @@ final class Run: @unchecked Sendable {
     return coordinator.assumeIsolated { $0.session(of: $0.generation) }
   }
 
-  private var isDurable: Bool {
-    coordinator?.assumeIsolated { $0.snapshot().durable } ?? true
+  private var isBusy: Bool {
+    guard let snapshot = coordinator?.assumeIsolated({ $0.snapshot() }) else { return false }
+    return !snapshot.durable || snapshot.activity == .refreshing
+      || clients.contains { $0.hasBegun && $0.answer == nil }
   }
 
   // MARK: Killing it
@@ -262,7 +305,8 @@ final class Run: @unchecked Sendable {
       revocation.resume(returning: .unavailable(reason: "killed", retryAfter: nil))
     }
     scheduler.drain()
-    (coordinator, requester, tips, revocations) = (nil, nil, nil, nil)
+    database?.assumeIsolated { $0.abandon() }
+    (coordinator, requester, tips, revocations, database) = (nil, nil, nil, nil, nil)
   }
 
   // MARK: The script's word

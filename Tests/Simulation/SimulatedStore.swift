@@ -11,6 +11,7 @@ actor SimulatedStore: SessionStore, TipStore, RevocationOutbox {
   private let run: Run
   private let incarnation: Int
   private var isClosed = false
+  private var hasAdopted = false
   /// A logout whose key is gone but whose rows are not.
   private var unfinished: (generation: Generation, reason: String, old: MemoryDisk.Row?)?
 
@@ -34,7 +35,9 @@ actor SimulatedStore: SessionStore, TipStore, RevocationOutbox {
 
   /// Between two steps of one call.
   private func mayBeKilled(_ place: String) throws(StoreError) {
-    guard run.mayCrash, run.choose(2, lane: 1, "  store: killed \(place)") == 1 else { return }
+    guard run.mayCrash, !run.world.isOnSQLite,
+      run.choose(2, lane: 1, "  store: killed \(place)") == 1
+    else { return }
     run.crashAfterThisStep()
     throw .closed
   }
@@ -42,7 +45,8 @@ actor SimulatedStore: SessionStore, TipStore, RevocationOutbox {
   // MARK: SessionStore
 
   func load() throws(StoreError) -> LoadedSession {
-    try perform("load", mayFail: false) { $0 }.loaded()
+    let disk = try perform("load", mayFail: false) { $0 }
+    return disk.loaded(isCopied: run.isCopied && !hasAdopted)
   }
 
   func install(
@@ -55,7 +59,7 @@ actor SimulatedStore: SessionStore, TipStore, RevocationOutbox {
     _ record: consuming SessionRecord, permit: consuming WritePermit,
     revoking old: consuming SessionRecord?
   ) async throws(StoreError) -> Bool {
-    let before = row(of: old)
+    let before = MemoryDisk.row(ifAny: old)
     try replace(with: MemoryDisk.row(of: record), permit.generation, revoking: before)
     return before != nil
   }
@@ -123,7 +127,7 @@ actor SimulatedStore: SessionStore, TipStore, RevocationOutbox {
   func destroy(
     through generation: Generation, reason: String, revoking old: consuming SessionRecord?
   ) async throws(StoreError) -> Bool {
-    try end(through: generation, reason, revoking: row(of: old))
+    try end(through: generation, reason, revoking: MemoryDisk.row(ifAny: old))
   }
 
   private func end(
@@ -166,6 +170,16 @@ actor SimulatedStore: SessionStore, TipStore, RevocationOutbox {
     run.disk.leaveTombstone(of: session, through: generation)
   }
 
+  func adoptMachine(permit: consuming WritePermit) async throws(StoreError) {
+    let (generation, session) = (permit.generation, permit.session)
+    try perform("adopt", mayFail: false) { (disk) throws(StoreError) in
+      guard disk.generation == generation, disk.row?.facts.id == session else {
+        throw .generationMoved(stored: disk.generation)
+      }
+    }
+    hasAdopted = true
+  }
+
   func isSpent(_ token: Fingerprint) async throws(StoreError) -> Bool {
     try perform("spent?", mayFail: false) { $0.spent.contains(token) }
   }
@@ -177,13 +191,6 @@ actor SimulatedStore: SessionStore, TipStore, RevocationOutbox {
   }
 
   func close() { isClosed = true }
-
-  private func row(of record: consuming SessionRecord?) -> MemoryDisk.Row? {
-    switch consume record {
-    case .some(let record): MemoryDisk.row(of: record)
-    case .none: nil
-    }
-  }
 
   // MARK: TipStore
 

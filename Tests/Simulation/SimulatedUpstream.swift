@@ -7,11 +7,12 @@ import Session
 final class SimulatedEndpoint: TokenEndpoint {
   private let run: Run
   private let incarnation: Int
-  let binding = Run.binding
+  let binding: UpstreamBinding
 
   init(run: Run, incarnation: Int) {
     self.run = run
     self.incarnation = incarnation
+    binding = run.binding
   }
 
   func refresh(
@@ -70,11 +71,12 @@ final class SimulatedTransport: Transport {
 final class SimulatedRevoker: TokenRevoker {
   private let run: Run
   private let incarnation: Int
-  let binding = Run.binding
+  let binding: UpstreamBinding
 
   init(run: Run, incarnation: Int) {
     self.run = run
     self.incarnation = incarnation
+    binding = run.binding
   }
 
   func revoke(

@@ -1,5 +1,5 @@
 /// One small world: who calls what, what the upstream and the disk may do, and what it may cost.
-package struct World: Sendable {
+package struct World: Sendable, CustomStringConvertible {
   /// What one client does, once; when it arrives is the script's choice.
   package enum Call: Equatable, Sendable {
     case today
@@ -10,6 +10,12 @@ package struct World: Sendable {
     /// A logout that asks for no revocation.
     case forget
     case importAccount(String)
+    /// The same, for the generation that the world begins with and no other.
+    case logoutOfFirst
+    case importOverFirst(String)
+    case importNothing
+    case resume
+    case inspect
     case stop
   }
 
@@ -40,6 +46,12 @@ package struct World: Sendable {
     /// The same, after the callers' deadline has passed.
     case late
     case serverError
+    /// The server asks to come again in ten seconds.
+    case busy
+    /// A refusal that names no known reason: the third in a row ends the session.
+    case unclear
+    /// The client is not known there: nothing is tried again until a restart.
+    case misconfigured
     /// The request was lost, or its answer: nobody here can tell.
     case requestLost
     case answerLost
@@ -53,6 +65,10 @@ package struct World: Sendable {
     case lost
     /// As `answered`, ten seconds later.
     case slow
+    /// A 503 that names a second to wait.
+    case busy
+    /// A 401 that no refresh mends.
+    case outOfScope
   }
 
   /// What may become of a revocation.
@@ -66,6 +82,11 @@ package struct World: Sendable {
   package var clients: [Client]
   /// Whether the first access token is rejected by the server.
   package var isStale = false
+  /// What the session begins with.
+  package var hasAccessToken = true
+  package var hasRefreshToken = true
+  /// How many of the API's replies are other than the first of `replies`; nil: any.
+  package var apiFaults: Int?
   /// Whether the API rejects every token, fresh ones too.
   package var rejectsAll = false
   package var lifetime: Duration? = nil
@@ -76,11 +97,19 @@ package struct World: Sendable {
   package var revocations: [Revocation] = [.done]
   /// An exchange goes on though it was cancelled.
   package var isDeaf = false
+  /// The real store stands beside the one in memory, on SQLite; they must agree. A kill comes between
+  /// its calls, not within one.
+  package var isOnSQLite = false
   /// How many of the store's writes may fail.
   package var storeFaults = 0
   /// How often the process may be killed, at any moment.
   package var crashes = 0
   package var afterCrash: [Client] = []
+  /// A restart finds that the store was copied from another machine; `OnMove=continue` or not.
+  package var isCopied = false
+  package var continuesOnMove = false
+  /// A restart finds another upstream configured.
+  package var movesUpstream = false
   /// The most refreshes that may be sent.
   package var mostRefreshes: Int
   /// The fewest, in a run that is not killed.
@@ -92,13 +121,15 @@ package struct World: Sendable {
     self.mostRefreshes = mostRefreshes
   }
 
+  package var description: String { name }
+
   /// Nothing takes long in it, so nobody may be told so.
   var isPrompt: Bool { !exchanges.contains(.late) && !replies.contains(.slow) }
 
   /// Nothing fails in it, so nobody may be told of a failure.
   var isKind: Bool {
-    exchanges == [.answered] && replies == [.answered] && !rejectsAll && storeFaults == 0
-      && crashes == 0
+    exchanges == [.answered] && (replies == [.answered] || apiFaults == 1) && !rejectsAll
+      && storeFaults == 0 && crashes == 0 && hasRefreshToken
       && !clients.contains { $0.call == .stop || $0.call == .importAccount("A") }
   }
 
