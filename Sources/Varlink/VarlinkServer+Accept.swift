@@ -131,15 +131,20 @@ enum ProcessDescriptors {
     return Int(clamping: limit.rlim_cur)
   }
 
-  /// How many it has open, proc(5); none where that cannot be seen.
+  /// How many numbers below the limit are taken, proc(5); none where that cannot be seen. What was
+  /// inherited from before the limit may have a higher number, and takes nobody's place.
   static var open: Int {
+    let limit = limit
     guard let directory = opendir("/proc/self/fd") else { return 0 }
     defer { closedir(directory) }
     var count = 0
     while let entry = readdir(directory) {
-      // Not the two dots, and below not the directory itself.
-      if entry.pointee.d_name.0 != 0x2E { count += 1 }
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      // The two dots are no number, and the directory itself is closed again.
+      if let number = Int32(name), number < limit, number != dirfd(directory) { count += 1 }
     }
-    return max(0, count - 1)
+    return count
   }
 }

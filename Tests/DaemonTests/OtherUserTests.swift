@@ -47,10 +47,7 @@ struct OtherUserTests {
       ["Socket": ["Mode=0666"], "Access": ["Read=1001 @2001", "Control=1002 @2002"]])
     defer { daemon.end() }
     try daemon.start()
-    let client = daemon.directory + "/brewlogctl"
-    try FileManager.default.copyItem(atPath: Programs.path("brewlogctl"), toPath: client)
-    try #require(chmod(client, 0o755) == 0)
-    try #require(chmod(daemon.directory, 0o711) == 0)
+    let client = try Programs.publish("brewlogctl", in: daemon.directory)
     for caller in Self.callers {
       for command in Self.commands {
         let child = try start(client, daemon, caller, command.words)
@@ -104,10 +101,7 @@ struct OtherUserTests {
       upstream: "http://127.0.0.1:9", ["Socket": ["Mode=0666"], "Access": ["Read=", "Control="]])
     defer { daemon.end() }
     try daemon.start()
-    let client = daemon.directory + "/brewlogctl"
-    try FileManager.default.copyItem(atPath: Programs.path("brewlogctl"), toPath: client)
-    try #require(chmod(client, 0o755) == 0)
-    try #require(chmod(daemon.directory, 0o711) == 0)
+    let client = try Programs.publish("brewlogctl", in: daemon.directory)
     let caller = Caller(uid: 1003, gid: 1003, may: "open")
     for _ in 0..<10 {
       #expect(try start(client, daemon, caller, ["logout"]).wait() == .exited(5))

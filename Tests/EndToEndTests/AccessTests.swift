@@ -68,9 +68,7 @@ extension EndToEnd {
       }
       let client = stage.daemon.directory + "/brewlogctl"
       if access(client, F_OK) != 0 {
-        try FileManager.default.copyItem(atPath: Programs.path("brewlogctl"), toPath: client)
-        try #require(chmod(client, 0o755) == 0)
-        try #require(chmod(stage.daemon.directory, 0o711) == 0)
+        _ = try Programs.publish("brewlogctl", in: stage.daemon.directory)
       }
       let child = try ChildProcess.start(
         tool,

@@ -253,6 +253,17 @@ actor DoubleStore: SessionStore, TipStore, RevocationOutbox {
 
   // MARK: TipStore
 
+  func stored(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) async throws(StoreError) -> CachedTip? {
+    try begin()
+    defer { run.storeOperations -= 1 }
+    let expected = try await memory.stored(key, session: session, generation: generation)
+    let found = try await tips.stored(key, session: session, generation: generation)
+    differ("the stored tip", found?.key == expected?.key)
+    return expected
+  }
+
   func load(session: SessionID, generation: Generation) async throws(StoreError) -> [CachedTip] {
     try begin()
     defer { run.storeOperations -= 1 }

@@ -200,6 +200,14 @@ actor SimulatedStore: SessionStore, TipStore, RevocationOutbox {
     }
   }
 
+  func stored(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) throws(StoreError) -> CachedTip? {
+    try perform("load a tip", mayFail: false) { (disk) throws(StoreError) in
+      try disk.tips(of: session, generation).first { $0.key == key }
+    }
+  }
+
   func put(_ tip: CachedTip, permit: consuming WritePermit) throws(StoreError) {
     let (generation, session) = (permit.generation, permit.session)
     try perform("put a tip", mayFail: false) { (disk) throws(StoreError) in

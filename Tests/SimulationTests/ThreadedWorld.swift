@@ -103,7 +103,8 @@ struct ThreadedWorld {
         ImportedCredentials(
           access: Dummy.secret("A.a0"), refresh: Dummy.secret("A.r0"), lifetime: world.lifetime,
           account: "A", scope: nil))
-      await tips.start()
+      await tips.expectStored()
+      await tips.load()
       await revocations.start()
     }.value
   }

@@ -120,6 +120,19 @@ package enum Programs {
     return path
   }
 
+  /// A copy of a program for other users to run, where its own directory may be closed to them. Made
+  /// by a process of its own: a file that this one has open to write could be held open by a child
+  /// of another test at that moment, and could not be executed (ETXTBSY, execve(2)).
+  package static func publish(_ name: String, in directory: String) throws -> String {
+    let copy = directory + "/" + name
+    let child = try ChildProcess.start(
+      "/usr/bin/install", ["-m", "755", path(name), copy], environment: environment)
+    guard child.wait() == .exited(0), chmod(directory, 0o711) == 0 else {
+      throw DaemonFailure(description: "\(name) could not be copied: \(child.standardError)")
+    }
+    return copy
+  }
+
   /// No backtracer: it would print memory, and hold up the end of a program that crashes.
   package static let environment = ["SWIFT_BACKTRACE": "enable=no", "LC_ALL": "C.UTF-8"]
 }

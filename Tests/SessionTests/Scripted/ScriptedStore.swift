@@ -154,7 +154,7 @@ final class ScriptedStore: SessionStore, TipStore {
     _ key: TipKey, session: SessionID, generation: Generation
   ) async throws(StoreError) -> CachedTip? {
     var disk = disk
-    return disk.tips(of: session, generation).first { $0.key == key }
+    return try disk.tips(of: session, generation).first { $0.key == key }
   }
 
   func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError) {
