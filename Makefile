@@ -17,7 +17,7 @@ SOURCES := Sources Tests Package.swift
 # Swift Testing starts all tests at once by default: on two cores each then waits for all others.
 TEST_ENVIRONMENT := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 
-.PHONY: help deps build test demo format lint clean
+.PHONY: help deps build test cases demo format lint clean
 
 help: ## lists the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -45,6 +45,12 @@ build: deps ## builds all, for debugging
 test: deps ## builds and runs all tests
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	$(TEST_ENVIRONMENT) $(SWIFT) test --skip-build --disable-xctest
+
+cases: deps ## runs all tests, and lists which of them answer which public report
+	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	$(TEST_ENVIRONMENT) $(SWIFT) test --skip-build --disable-xctest >.build/test.log 2>&1 \
+	  || { grep -E '^✘' .build/test.log >&2; exit 1; }
+	@Tests/Cases/cases.py .build/test.log
 
 demo: build ## a session from sign-in to logout, with an upstream of its own
 	@BUILD_DIRECTORY="$$($(SWIFT) build --show-bin-path)" Sources/brewlog-demo-upstream/demo.sh
