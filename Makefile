@@ -152,10 +152,10 @@ CONNECTIONS ?= 10000
 
 .PHONY: soak
 soak: deps ## CALLS=10000000 calls, CONNECTIONS=10000 at once
-	$(SWIFT) build -c release $(BUILD_FLAGS)
-	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" connections $(CONNECTIONS)
-	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" crowd
-	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" calls $(CALLS)
+	$(SWIFT) build $(RELEASE_FLAGS)
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/Soak" connections $(CONNECTIONS)
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/Soak" crowd
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/Soak" calls $(CALLS)
 
 # Speed, in ratios to others under the same load, and costs in instructions. Wants a quiet machine.
 BENCH_PROGRAMS := brewlogd brewlogctl bench-load bench-peer bench-spawn
@@ -187,8 +187,8 @@ MUTANTS := Tests/Mutants/mutants.py
 
 .PHONY: races mutants mutants-built mutants-sample
 races: deps ## explores the schedules of all worlds, RACE_SECONDS=240
-	$(SWIFT) build -c release $(BUILD_FLAGS) --product brewlog-races
-	"$$($(SWIFT) build -c release --show-bin-path)/brewlog-races" --seconds $(RACE_SECONDS)
+	$(SWIFT) build $(RELEASE_FLAGS) --product brewlog-races
+	"$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/brewlog-races" --seconds $(RACE_SECONDS)
 
 # Whatever of it runs real threads; the daemon that the end-to-end tests start is built alike.
 TSAN_FLAGS := --sanitize=thread --scratch-path .build/tsan
