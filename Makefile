@@ -143,8 +143,8 @@ fuzz: deps ## feeds the parsers random bytes, SECONDS=60 each
 	fi
 
 .PHONY: oauth-test
-oauth-test: build ## signs in, refreshes and revokes at a real authorization server (from PyPI)
-	@Tests/OAuth/run.sh "$$($(SWIFT) build --show-bin-path)"
+oauth-test: build ## signs in, refreshes and revokes at a real server (from PyPI); CASES="Login Reuse"
+	@Tests/OAuth/run.sh "$$($(SWIFT) build --show-bin-path)" $(CASES)
 
 # Long looks at a running daemon, built as it ships.
 CALLS ?= 10000000
