@@ -30,7 +30,8 @@ final class ServerFixture: Sendable {
   private let socket: BoundSocket
 
   init(
-    limits: Limits = Limits(), notice: @escaping @Sendable (ServerNotice) -> Void = { _ in },
+    limits: Limits = Limits(), giveBack: @escaping @Sendable () -> Void = {},
+    notice: @escaping @Sendable (ServerNotice) -> Void = { _ in },
     _ answer: @escaping @Sendable (Call, Caller) -> Answer
   ) async throws {
     thread = try LoopThread()
@@ -44,7 +45,7 @@ final class ServerFixture: Sendable {
       info: ServiceInfo(
         vendor: "Example", product: "test", version: "1", url: "https://example.org"),
       interfaces: [Self.interface], limits: limits, handler: ClosureHandler(body: answer),
-      notice: notice)
+      notice: notice, giveBack: giveBack)
     try await server.serve(on: listener)
   }
 
