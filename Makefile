@@ -157,6 +157,15 @@ soak: deps ## CALLS=10000000 calls, CONNECTIONS=10000 at once
 	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/Soak" crowd
 	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/Soak" calls $(CALLS)
 
+# From each seed a day: kills, outages, a full disk, steps of the clock. As root all of it.
+SEEDS ?= 20
+CHAOS_SECONDS ?= 30
+
+.PHONY: chaos
+chaos: build ## a day in the life of a bad host, SEEDS=20 of them, CHAOS_SECONDS=30 each
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build --show-bin-path)/Chaos" \
+	  --seed $(or $(SEED),1) --seeds $(SEEDS) --seconds $(CHAOS_SECONDS)
+
 # Speed, in ratios to others under the same load, and costs in instructions. Wants a quiet machine.
 BENCH_PROGRAMS := brewlogd brewlogctl bench-load bench-peer bench-spawn
 BENCH_RESULT := .build/bench

@@ -10,6 +10,8 @@ let package = Package(
     .executable(name: "brewlogd", targets: ["brewlogd"]),
     .executable(name: "brewlogctl", targets: ["brewlogctl"]),
     .executable(name: "brewlog-demo-upstream", targets: ["brewlog-demo-upstream"]),
+    // Loaded into the daemon by `make chaos`.
+    .library(name: "SteppedClock", type: .dynamic, targets: ["SteppedClock"]),
   ],
   targets: [
     // C libraries, each imported by exactly one Swift target.
@@ -148,6 +150,16 @@ let package = Package(
     .executableTarget(
       name: "Soak", dependencies: ["DemoUpstream", "Execution", "Platform", "TestSupport"],
       path: "Tests/Soak"),
+    // A day in the life of a bad host (`make chaos`).
+    .target(name: "SteppedClock", path: "Tests/Chaos/Clock"),
+    .target(name: "CChaosMounts", path: "Tests/Chaos/Mounts"),
+    .executableTarget(
+      name: "Chaos",
+      dependencies: [
+        "CChaosMounts", "DemoUpstream", "Execution", "JSON", "Platform", "Simulation",
+        "TestSupport",
+      ],
+      path: "Tests/Chaos", exclude: ["Clock", "Mounts"]),
     // A daemon whose refreshes can be made not to end (`make systemd-test`).
     .executableTarget(
       name: "brewlogd-stuck",
@@ -183,7 +195,8 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 let cTargets = [
-  "CFaultVFS", "CFuzz", "CLinux", "CSystemd", "CTestDefaults", "PlainSecrets",
+  "CChaosMounts", "CFaultVFS", "CFuzz", "CLinux", "CSystemd", "CTestDefaults", "PlainSecrets",
+  "SteppedClock",
 ]
 for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict

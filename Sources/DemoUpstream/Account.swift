@@ -29,12 +29,14 @@ struct Account: Sendable {
   /// When each access token that still counts expires. Nil: never.
   private var expiries: [String: Instant?] = [:]
   private var refreshStates: [String: RefreshState] = [:]
+  /// The refresh token of the sign-in that each one descends from.
+  private var origins: [String: String] = [:]
   private(set) var newest = TokenPair(access: "", refresh: "")
 
   /// A new pair, as after a sign-in.
   mutating func issuePair(lifetime: Duration?, now: Instant) -> TokenPair {
     let access = issueAccess(lifetime, now)
-    let refresh = issueRefresh()
+    let refresh = issueRefresh(after: nil)
     newest = TokenPair(access: access, refresh: refresh)
     return newest
   }
@@ -49,7 +51,7 @@ struct Account: Sendable {
       newest.access = access
       guard rotation == .everyRefresh else { return Issued(access: access) }
       refreshStates[refresh] = .spent
-      let replacement = issueRefresh()
+      let replacement = issueRefresh(after: refresh)
       newest.refresh = replacement
       return Issued(access: access, refresh: replacement)
     case .spent:
@@ -109,9 +111,12 @@ struct Account: Sendable {
     return token
   }
 
-  private mutating func issueRefresh() -> String {
+  func origin(ofRefresh token: String) -> String? { origins[token] }
+
+  private mutating func issueRefresh(after parent: String?) -> String {
     defer { nextRefresh += 1 }
     let token = Self.refreshPrefix + String(nextRefresh)
+    origins[token] = parent.map { origins[$0] ?? $0 } ?? token
     refreshStates[token] = .good
     return token
   }

@@ -84,6 +84,12 @@ package final class DemoUpstream: Sendable {
 
   // MARK: What came in
 
+  /// All refreshes that the service itself dealt with, in their order.
+  package var exchanges: [TokenExchange] { server.monitor.withLock { $0.service.exchanges } }
+
+  /// How many requests have arrived, cleared ones counted.
+  package var arrivals: Int { server.monitor.withLock { $0.entries } }
+
   /// All requests in the order of their arrival.
   package var log: [LogEntry] { server.monitor.withLock { $0.log } }
 

@@ -136,7 +136,13 @@ final class Server: @unchecked Sendable {
   private func work(_ exchange: Exchange, _ state: inout ServerState) {
     guard let request = exchange.request, exchange.answer == nil else { return }
     switch exchange.step.work {
-    case .normal: exchange.answer = state.service.answer(request)
+    case .normal:
+      let known = state.service.exchanges.count
+      exchange.answer = state.service.answer(request)
+      for index in known..<state.service.exchanges.count {
+        state.service.exchanges[index].entry = exchange.entry
+        state.service.exchanges[index].isAnswered = exchange.step.isPlain
+      }
     case .fixed(let answer): exchange.answer = answer
     case .none: break
     }

@@ -61,6 +61,8 @@ struct ServerState {
     return full
   }
 
+  var entries: Int { cleared + log.count }
+
   /// The new entry's number.
   mutating func append(_ entry: LogEntry) -> Int {
     log.append(entry)

@@ -60,7 +60,18 @@ extension Service {
   }
 
   private mutating func exchange(_ token: String) -> Account.Issued? {
-    account.exchange(
+    let outcome: TokenExchange.Outcome =
+      switch account.state(ofRefresh: token) {
+      case .good: .granted
+      case .spent: .spent
+      case .revoked: .revoked
+      case nil: .unknown
+      }
+    exchanges.append(
+      TokenExchange(
+        token: Account.label(of: token),
+        origin: account.origin(ofRefresh: token).map(Account.label(of:)), outcome: outcome))
+    return account.exchange(
       token, rotation: options.rotation, reuse: options.reuse, lifetime: options.accessLifetime,
       now: now)
   }

@@ -7,6 +7,7 @@ struct Service: Sendable {
   var account = Account()
   var authorizations = Authorizations()
   var ratings = RatingBook()
+  var exchanges: [TokenExchange] = []
   /// What tests have added to the clock, so that lifetimes pass without waiting.
   var skew: Duration = .zero
 

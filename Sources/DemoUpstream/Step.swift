@@ -168,6 +168,9 @@ package struct Step: Sendable {
   /// The answer is made (and what it does, done), then the connection is closed with no bytes.
   package var lost: Step { delivering(.drop) }
 
+  /// Whether the answer goes out whole and at once.
+  var isPlain: Bool { if case .whole = delivery { waits.isEmpty } else { false } }
+
   /// This step for so many requests.
   package func times(_ count: Int) -> [Step] { Array(repeating: self, count: count) }
 

@@ -154,4 +154,23 @@ struct ScriptTests {
     #expect(text.contains("Content-Length: 100000\r\n") != chunked)
     #expect(text.utf8.count > 100_000)
   }
+
+  @Test func `what the token endpoint did is known, whether or not its answer arrived`() throws {
+    let upstream = try DemoUpstream()
+    func refresh(_ token: String) {
+      _ = ask(
+        upstream.port, "POST", "/auth/refresh", body: "{\"refreshToken\":\"dummy-\(token)\"}")
+    }
+    upstream.script(.post, "/auth/refresh", [.loseAnswer, .drop])
+    for token in ["refresh-0", "refresh-1", "refresh-0", "refresh-1"] { refresh(token) }
+    let other = upstream.signIn().refresh
+    refresh(String(other.dropFirst("dummy-".count)))
+    let exchanges = upstream.exchanges
+    #expect(exchanges.map(\.token) == ["refresh-0", "refresh-0", "refresh-1", "refresh-3"])
+    #expect(exchanges.map(\.outcome) == [.granted, .spent, .granted, .granted])
+    #expect(exchanges.map(\.origin) == ["refresh-0", "refresh-0", "refresh-0", "refresh-3"])
+    #expect(exchanges.map(\.isAnswered) == [false, true, true, true])
+    #expect(exchanges.map(\.entry) == [0, 2, 3, 4])
+    #expect(upstream.arrivals == 5)
+  }
 }
