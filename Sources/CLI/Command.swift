@@ -60,9 +60,9 @@ package struct Command: Sendable {
     self.run = run
   }
 
-  var synopsis: String {
-    ([name] + options.map { "[\($0.synopsis)]" }
-      + operands.map { $0.optional ? "[\($0.name)]" : $0.name })
-      .joined(separator: " ")
+  /// The command and what may follow it, each part to be kept on one line.
+  var synopsis: [String] {
+    [name] + options.map { "[\($0.synopsis)]" }
+      + operands.map { $0.optional ? "[\($0.name)]" : $0.name }
   }
 }

@@ -31,7 +31,9 @@ package enum CommandLineTool {
   ) throws(CommandFailure) -> ExitCode {
     let arguments = try ParsedArguments(words, commands: CommandTable.all)
     if let colour = arguments.value("--color"), ColourChoice(rawValue: colour) == nil {
-      throw arguments.usage("--color is auto, always or never, not \"\(colour)\"")
+      throw CommandFailure(
+        .usage, "--color is auto, always or never, not \"\(colour)\"",
+        remedy: "How it is used: brewlogctl --help")
     }
     if arguments.has("--version") {
       output.line(StyledText("brewlogctl \(ProductVersion.text)"))

@@ -157,8 +157,12 @@ package final class CommandOutput {
     sink(.standardOutput, text + "\n")
   }
 
+  /// A longer problem repeats an argument that no screen holds.
+  private static let longestProblem = 1000
+
   package func failure(_ failure: CommandFailure) {
-    note(StyledText("brewlogctl: ", .bad) + StyledText(failure.problem))
+    let problem = TextLayout.clip(failure.problem, to: Self.longestProblem, mark: "...")
+    note(StyledText("brewlogctl: ", .bad) + StyledText(problem))
     if let remedy = failure.remedy { note(StyledText("  " + remedy)) }
   }
 }

@@ -5,6 +5,7 @@ import Platform
 /// actor.
 package func runCommandLineTool() -> Never {
   do throws(SystemError) {
+    try StandardDescriptors.occupy()
     // Tokens may pass through this process: no core, no tracing (I10).
     try ProcessHardening.apply()
   } catch {

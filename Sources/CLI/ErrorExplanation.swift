@@ -33,6 +33,13 @@ extension CommandContext {
         .permissionDenied, "you may not connect to brewlogd at \(path): \(reason)",
         remedy: accessRemedy(environment.groupOfFile(path) ?? "brewlog"))
     }
+    if code == ECONNREFUSED, case .success(let facts) = FileFacts.of(path),
+      facts.kind == .file || facts.kind == .directory
+    {
+      return CommandFailure(
+        .unreachable, "brewlogd cannot be reached at \(path): that is no socket",
+        remedy: "Name brewlogd's socket with --socket.")
+    }
     let remedy =
       place.startCommand.map { "Start it: \($0)" }
       ?? "Start brewlogd with this socket, or name another one with --socket."
@@ -65,7 +72,9 @@ extension CommandContext {
         .unavailable,
         "no tip can be had just now" + because(reason)
           + (status.map { " (HTTP \($0))" } ?? ""),
-        remedy: retry(retryAfter) ?? "See what is wrong: brewlogctl health")
+        remedy: arguments.has("--cache-only")
+          ? "Let it be fetched: call it without --cache-only."
+          : retry(retryAfter) ?? "See what is wrong: brewlogctl health")
     case .refused(let reason, let status):
       return CommandFailure(
         .failed, "the upstream refused the request (HTTP \(status))" + because(reason),
@@ -101,7 +110,8 @@ extension CommandContext {
     case .loginFailed(let reason, let upstream):
       CommandFailure(
         .failed,
-        "the sign-in failed" + because(reason) + (upstream.map { " (\($0))" } ?? ""),
+        "the sign-in failed" + because(reason)
+          + (upstream.map { reason.contains($0) ? "" : " (\($0))" } ?? ""),
         remedy: "Try again: brewlogctl login")
     case .loginNotConfigured(let missing):
       CommandFailure(

@@ -3,8 +3,9 @@ package enum Help {
   package static func overview(_ output: CommandOutput) {
     output.line("Usage: brewlogctl [OPTIONS] COMMAND")
     output.line()
-    output.line("Asks brewlogd, which keeps this host's BrewLog session, for tips, and manages")
-    output.line("the session.")
+    paragraph(
+      "Asks brewlogd, which keeps this host's BrewLog session, for tips, and manages the session.",
+      output)
     for group in CommandTable.groups {
       output.line()
       output.line(StyledText(group.title + ":", .strong))
@@ -14,22 +15,21 @@ package enum Help {
     }
     options(ParsedArguments.globalOptions, title: "Options", output)
     output.line()
-    output.line("Exit status: 0 done, 1 failed or a finding, 2 usage, 3 the daemon cannot be")
-    output.line("reached, 4 signed out or suspended, 5 permission denied, 6 upstream unavailable")
-    output.line("and nothing cached, 7 logged out, but not durably.")
+    paragraph(
+      "Exit status: 0 done, 1 failed or a finding, 2 usage, 3 the daemon cannot be reached, 4 signed "
+        + "out or suspended, 5 permission denied, 6 upstream unavailable and nothing cached, 7 "
+        + "logged out, but not durably.", output)
     output.line("More about a command: brewlogctl COMMAND --help")
   }
 
   package static func command(_ command: Command, _ output: CommandOutput) {
-    output.line(StyledText("Usage: brewlogctl " + command.synopsis))
+    usage(command.synopsis, output)
     output.line()
     output.line(
       StyledText(command.summary.prefix(1).uppercased() + command.summary.dropFirst() + "."))
     if !command.details.isEmpty {
       output.line()
-      for line in TextLayout.wrap(command.details, to: width(output)) {
-        output.line(StyledText(line))
-      }
+      paragraph(command.details, output)
     }
     options(command.options, title: "Options", output)
     if let terms = command.terms {
@@ -47,6 +47,23 @@ package enum Help {
     }
     output.line()
     output.line("Options for every command: brewlogctl --help")
+  }
+
+  private static func paragraph(_ text: String, _ output: CommandOutput) {
+    for line in TextLayout.wrap(text, to: width(output)) { output.line(StyledText(line)) }
+  }
+
+  /// Broken between options, never inside of one.
+  private static func usage(_ parts: [String], _ output: CommandOutput) {
+    var line = "Usage: brewlogctl"
+    for part in parts {
+      if line.count + 1 + part.count > width(output) {
+        output.line(StyledText(line))
+        line = "        "
+      }
+      line += " " + part
+    }
+    output.line(StyledText(line))
   }
 
   private static func options(_ specs: [OptionSpec], title: String, _ output: CommandOutput) {

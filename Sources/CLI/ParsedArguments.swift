@@ -117,6 +117,14 @@ package struct ParsedArguments: Sendable {
     return try integer(name, text, in: range)
   }
 
+  /// A tip's id, as the daemon takes it: a longer one is refused here, in words.
+  package func tipID(_ text: String) throws(CommandFailure) -> String {
+    guard (1...256).contains(text.utf8.count) else {
+      throw usage("a tip's id has 1 to 256 bytes, not \(text.utf8.count)")
+    }
+    return text
+  }
+
   /// A time span in whole seconds.
   package func optionalSpan(_ name: String) throws(CommandFailure) -> Int? {
     guard let text = value(name) else { return nil }

@@ -8,6 +8,9 @@ package struct SocketPlace: Sendable, Hashable {
   /// The accounts that it may run as, besides root and the caller.
   package let daemonUsers: [String]
 
+  /// What `sun_path` holds beside its zero: unix(7).
+  private static let longestPath = 107
+
   /// The same daemon at another path.
   func at(_ path: String) -> SocketPlace {
     SocketPlace(path: path, isOwn: isOwn, startCommand: startCommand, daemonUsers: daemonUsers)
@@ -31,12 +34,25 @@ package struct SocketPlace: Sendable, Hashable {
       guard allowed, !instance.isEmpty, instance != ".", instance != "..", instance.utf8.count <= 64
       else {
         throw CommandFailure(
-          .usage, "--instance takes a name of letters, digits, \"-\", \"_\" and \".\"")
+          .usage,
+          "--instance takes a name of at most 64 letters, digits, \"-\", \"_\" and \".\"",
+          remedy: "How it is used: brewlogctl --help")
       }
     }
     isOwn = user
     daemonUsers = user ? [] : ["brewlog"] + (instance.map { ["brewlog-" + $0] } ?? [])
     if let socket {
+      if socket.isEmpty {
+        throw CommandFailure(
+          .usage, "--socket needs PATH, but was given nothing",
+          remedy: "How it is used: brewlogctl --help")
+      }
+      if socket.utf8.count > Self.longestPath {
+        throw CommandFailure(
+          .usage,
+          "--socket: a socket's path has at most \(Self.longestPath) bytes, not \(socket.utf8.count)",
+          remedy: "Go to its directory and name it from there: --socket ./brewlog.sock")
+      }
       path = socket
       startCommand = nil
       return

@@ -8,7 +8,9 @@ extension DaemonConfiguration {
     var reader = SettingReader(texts)
     var assembly = ConfigurationAssembly(source: source)
     let configuration = assembly.assemble(&reader)
-    let problems = unread + reader.problems + assembly.problems
+    // What a file that cannot be read does not say is unknown, and not missing.
+    let whole = unread.isEmpty ? assembly.problems : assembly.problems.filter { $0.line != nil }
+    let problems = unread + reader.problems + whole
     guard problems.isEmpty, let configuration else { throw ConfigurationError(problems: problems) }
     return configuration
   }

@@ -90,7 +90,9 @@ struct Access: Sendable {
         if let gid = accounts.groupID(of: group) {
           members.groups.insert(gid)
         } else {
-          warnings.append("[Access] \(key)=: there is no group \(group); it allows nobody")
+          warnings.append(
+            "[Access] \(key)=: there is no group \(group); it allows nobody. Make it "
+              + "(groupadd --system \(group)) and reload, or name one that exists")
         }
       } else if let uid = accounts.userID(of: name) {
         members.users.insert(uid)

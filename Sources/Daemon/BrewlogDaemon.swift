@@ -12,6 +12,11 @@ package enum BrewlogDaemon {
   package typealias Decoration = @Sendable (any TokenEndpoint) -> any TokenEndpoint
 
   package static func main(decorating decorate: @escaping Decoration = { $0 }) -> Never {
+    do throws(SystemError) {
+      try StandardDescriptors.occupy()
+    } catch {
+      exit(fail(.fault, error.description).rawValue)
+    }
     exit(
       run(
         Array(CommandLine.arguments.dropFirst()), environment: Environment.present,

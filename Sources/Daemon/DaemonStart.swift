@@ -85,7 +85,8 @@ struct DaemonStart {
       for warning in store.warnings { log(.warning, warning) }
       return store
     } catch {
-      throw StartFault(ExitCode(rawValue: error.exitCode) ?? .fault, error.message)
+      let code = ExitCode(rawValue: error.exitCode) ?? .fault
+      throw StartFault(code, error.message + remedy(code, "Directory= in [Store]"))
     }
   }
 
@@ -101,8 +102,15 @@ struct DaemonStart {
       return (keeper, raw)
     } catch {
       let code: ExitCode = if case .inUse = error { .alreadyRunning } else { .cannotCreate }
-      throw StartFault(code, error.description)
+      throw StartFault(code, error.description + remedy(code, "Path= in [Socket]"))
     }
+  }
+
+  /// Who starts the daemon by hand, as any user, comes here first.
+  private func remedy(_ code: ExitCode, _ key: String) -> String {
+    guard code == .cannotCreate else { return "" }
+    return "; set \(key) to a place that this user may write to"
+      + (source.scope == .system ? ", or take those of one user: --user" : "")
   }
 
   private func serve(

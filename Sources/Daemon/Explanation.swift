@@ -68,6 +68,6 @@ struct Explanation: Equatable {
     }
     return expiry <= now
       ? Explanation("\(who); the access token has ended and the next request refreshes it.", nil)
-      : Explanation("\(who); all is well.", nil)
+      : Explanation("\(who); nothing is wrong with the session.", nil)
   }
 }

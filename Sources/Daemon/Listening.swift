@@ -27,7 +27,8 @@ enum Listening {
     guard let gid = accounts.groupID(of: group) else {
       log(
         .warning,
-        "[Socket] Group=: there is no group \(group); the socket keeps the daemon's own")
+        "[Socket] Group=: there is no group \(group); the socket keeps the daemon's own. Make it "
+          + "(groupadd --system \(group)) and restart, or set Group= to one that exists")
       return
     }
     // Under the unit there is no chown(2), and no need of one: the group is the daemon's own.

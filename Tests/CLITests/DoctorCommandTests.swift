@@ -74,6 +74,10 @@ struct DoctorCommandTests {
     #expect(outcome.exit == .failed)
     #expect(outcome.out.contains("none.sock is not there: brewlogd does not run"))
     #expect(outcome.out.contains("To do: Start it: brewlogd --config"))
+    // One fault is found once, and a daemon that no unit runs is not started by one.
+    #expect(outcome.out.contains("-      daemon"))
+    #expect(outcome.out.contains("1 thing of"), "\(outcome.out)")
+    #expect(!outcome.out.contains("systemctl"))
   }
 
   @Test func `nobody listens at the socket any more`() throws {
@@ -82,6 +86,8 @@ struct DoctorCommandTests {
     #expect(mknod(path, S_IFSOCK | 0o600, 0) == 0)
     let outcome = try host.examine(socket: path)
     #expect(outcome.out.contains("WRONG  daemon"))
+    #expect(outcome.out.contains("To do: Start it: brewlogd --config"))
+    #expect(!outcome.out.contains("systemctl"))
     #expect(
       outcome.out.contains("connection refused") || outcome.out.contains("Connection refused"))
   }
@@ -129,6 +135,10 @@ struct DoctorCommandTests {
     #expect(FileManager.default.createFile(atPath: state + "/session.db", contents: Data()))
     let outcome = try host.examine(socket: host.scratch.path("none.sock"))
     #expect(outcome.out.contains("but not its key"))
+    #expect(
+      FileManager.default.createFile(atPath: state + "/master.key", contents: Data("short".utf8)))
+    let short = try host.examine(socket: host.scratch.path("none.sock"))
+    #expect(short.out.contains("holds 5 bytes, which is no key"))
     chmod(state, 0o755)
     let open = try host.examine(socket: host.scratch.path("none.sock"))
     #expect(open.out.contains("is open to others (mode 0755)"))
@@ -140,6 +150,9 @@ struct DoctorCommandTests {
     let outcome = try host.examine(socket: host.scratch.path("none.sock"))
     #expect(outcome.out.contains("brewlogd.conf:8"))
     #expect(outcome.out.contains("Mood"))
+    // Where the socket is cannot be known, and a start would fail.
+    #expect(outcome.out.contains("-      socket"), "\(outcome.out)")
+    #expect(!outcome.out.contains("Start it"))
     #expect(outcome.out.contains("--check-config"))
   }
 
@@ -148,8 +161,11 @@ struct DoctorCommandTests {
     var answers = Self.answers
     answers[.health] = .reply(
       HealthReply(
-        ready: false, checks: [Check(name: "store", ok: false, detail: "the disk is full")],
-        uptimeSeconds: 5))
+        ready: false,
+        checks: [
+          Check(name: "store", ok: false, detail: "the disk is full"),
+          Check(name: "session", ok: false, detail: "signed out"),
+        ], uptimeSeconds: 5))
     answers[.explain] = .reply(
       ExplainReply(
         sentence: "Nobody is signed in.", nextStep: "Sign in: brewlogctl login",
@@ -159,6 +175,8 @@ struct DoctorCommandTests {
     #expect(outcome.exit == .failed)
     #expect(outcome.out.contains("store: the disk is full"))
     #expect(outcome.out.contains("To do: Sign in: brewlogctl login"))
+    // What is wrong with the session is said once, beside the next step.
+    #expect(!outcome.out.contains("session: signed out"), "\(outcome.out)")
     await daemon.stop()
   }
 

@@ -81,6 +81,92 @@ struct ErrorExplanationTests {
     #expect(Invocation("--instance", name, "status").run().exit == .usage)
   }
 
+  @Test func `a socket's path that cannot be one is wrong usage`() throws {
+    let empty = Invocation("--socket", "", "tip").run()
+    #expect(empty.exit == .usage)
+    #expect(empty.err.contains("--socket needs PATH"))
+    let long = Invocation("--socket", String(repeating: "a", count: 108), "tip").run()
+    #expect(long.exit == .usage)
+    #expect(long.err.contains("at most 107 bytes, not 108"))
+    let directory = try ScratchDirectory()
+    let none = Invocation("tip").run(socket: directory.path)
+    #expect(none.exit == .unreachable)
+    #expect(none.err.contains("that is no socket"))
+  }
+
+  @Test(arguments: ["", String(repeating: "a", count: 257), String(repeating: "a", count: 100_000)])
+  func `an id that is none is wrong usage, and not repeated at length`(id: String) {
+    for invocation in [Invocation("tip", id), Invocation("rate", id, "3")] {
+      let outcome = invocation.run()
+      #expect(outcome.exit == .usage)
+      #expect(outcome.err.contains("1 to 256 bytes, not \(id.utf8.count)"))
+    }
+    let unknown = Invocation(id, "status").run()
+    #expect(unknown.exit == .usage)
+    #expect(unknown.err.utf8.count < 1200)
+  }
+
+  @Test func `an option for every command is explained by the help of all`() {
+    #expect(
+      Invocation("--color", "purple", "tip").run().err.contains("used: brewlogctl --help"))
+    #expect(Invocation("--instance", "a/b", "tip").run().err.contains("used: brewlogctl --help"))
+  }
+
+  @Test func `a tip that only the cache was asked for can be fetched`() async throws {
+    let daemon = try await ScriptedDaemon([
+      .today: .failing(
+        .unavailable(reason: "not cached", httpStatus: nil, retryAfterSeconds: nil))
+    ])
+    #expect(Invocation("tip", "--cache-only").on(daemon).err.contains("without --cache-only"))
+    #expect(Invocation("tip").on(daemon).err.contains("brewlogctl health"))
+    await daemon.stop()
+  }
+
+  @Test func `an upstream's error code is said once`() async throws {
+    let daemon = try await ScriptedDaemon([
+      .login: .failing(
+        .loginFailed(
+          reason: "the token endpoint answered 400, access_denied", upstreamError: "access_denied"))
+    ])
+    let told = Invocation("login").on(daemon).err
+    #expect(told.contains("400, access_denied\n"), "\(told)")
+    await daemon.stop()
+  }
+
+  @Test func `a session that never was has no difference between disk and memory`() async throws {
+    var disk = Samples.signedOut
+    disk.reason = nil
+    var memory = disk
+    memory.reason = "never signed in"
+    let daemon = try await ScriptedDaemon([
+      .inspect: .reply(
+        InspectReply(
+          persisted: disk, inMemory: memory, consistent: true, store: Samples.store))
+    ])
+    let outcome = Invocation("session").on(daemon)
+    #expect(outcome.out.contains("never signed in"))
+    #expect(!outcome.out.contains("!"), "\(outcome.out)")
+    await daemon.stop()
+  }
+
+  /// Without care the socket would be descriptor 1, and the tip be sent to the daemon.
+  @Test(arguments: ["<&- >&-", ">&-", ">&- 2>&-"])
+  func `output that is closed is a failure, and reaches nothing else`(closed: String) async throws {
+    let daemon = try await ScriptedDaemon([
+      .today: .reply(Samples.entry), .metrics: .reply(MetricsReply(openMetrics: "# EOF\n")),
+    ])
+    for command in ["tip", "metrics"] {
+      let child = try ChildProcess.start(
+        "/bin/sh",
+        ["-c", "exec \"$0\" --socket \"$1\" \(command) \(closed)"]
+          + [Programs.path("brewlogctl"), daemon.path],
+        environment: Programs.environment)
+      #expect(child.wait() == .exited(1))
+      #expect(child.standardError.isEmpty == closed.hasSuffix("2>&-"))
+    }
+    await daemon.stop()
+  }
+
   @Test func `a socket that one may not open names the group that may`() {
     var invocation = Invocation("tip")
     invocation.groupOfFile = "coffee"

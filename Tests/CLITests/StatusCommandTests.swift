@@ -95,7 +95,7 @@ struct StatusCommandTests {
     ])
     let outcome = Invocation("status").on(daemon)
     for expected in [
-      "none cached", "1 of 1 check need a look", "store: the disk is full",
+      "none cached", "1 of 1 check needs a look", "store: the disk is full",
       "held back after a failure", "the token endpoint answered 503", "could not be written",
       "(as the import said)",
     ] {

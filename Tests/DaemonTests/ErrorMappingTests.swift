@@ -65,6 +65,13 @@ struct ErrorMappingTests {
     .generationMoved(stored: generation), .full, .busy, .readOnly, .failed("d"), .closed,
   ]
 
+  @Test(arguments: session.map(\.0))
+  func `the history says in words why a sign-in failed`(error: SessionError) {
+    let words = LoginError.session(error).words
+    #expect(!words.contains("("), "a value of the program, spelt out: \(words)")
+    #expect(!words.isEmpty)
+  }
+
   @Test(arguments: stores)
   func `an error of the store`(error: StoreError) {
     expect(ErrorMapping.map(error), "Session.StoreFailed", ["reason"])

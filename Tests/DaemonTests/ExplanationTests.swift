@@ -93,7 +93,7 @@ struct ExplanationTests {
       says: "the next request refreshes it", step: nil),
     Case(
       name: "all is well", session: snapshot(.signedIn, expires: now.advanced(by: .seconds(60))),
-      says: "all is well", step: nil),
+      says: "nothing is wrong with the session", step: nil),
   ]
 
   @Test(arguments: cases)

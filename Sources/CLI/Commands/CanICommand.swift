@@ -6,7 +6,8 @@ enum CanICommand {
   static let command = Command(
     "can-i", "say whether you may call a method, and why",
     operands: [Command.Operand("METHOD")],
-    details: "METHOD is a full name or its last part. Exit status 1 where it is not allowed.",
+    details: "METHOD is a full name or its last part: \(lastParts.joined(separator: ", ")). Exit "
+      + "status 1 where it is not allowed.",
     examples: [
       ("can-i Logout", "the same as org.brewlog.Session.Logout"),
       ("can-i org.brewlog.Service.Reload", "a full name"),
@@ -28,6 +29,10 @@ enum CanICommand {
     return reply.allowed ? .done : .failed
   }
 
+  private static let lastParts = APIMethod.allCases.map {
+    String($0.rawValue.split(separator: ".").last ?? "")
+  }
+
   private static func fullName(
     _ given: String, _ arguments: ParsedArguments
   ) throws(CommandFailure) -> String {
@@ -37,7 +42,6 @@ enum CanICommand {
     if let name = names.first(where: { $0.lowercased().hasSuffix("." + given.lowercased()) }) {
       return name
     }
-    let short = names.map { String($0.split(separator: ".").last ?? "") }
-    throw arguments.usage("there is no method \(given)\(Nearest.hint(given, in: short))")
+    throw arguments.usage("there is no method \(given)\(Nearest.hint(given, in: lastParts))")
   }
 }

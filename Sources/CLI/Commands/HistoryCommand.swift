@@ -9,7 +9,7 @@ enum HistoryCommand {
   static let command = Command(
     "history", "show what has happened, newest first",
     options: [
-      OptionSpec("--limit", "N", "at most so many events, 1 to 1000"),
+      OptionSpec("--limit", "N", "at most so many events, 1 to 1000 (100; drawn: 1000)"),
       OptionSpec("--plot", nil, "draw the life of the session"),
       OptionSpec("--svg", "FILE", "draw it into a file, for a report; - is standard output"),
     ],

@@ -13,7 +13,7 @@ enum RateCommand {
 
   static func run(_ context: CommandContext) throws(CommandFailure) -> ExitCode {
     let arguments = context.arguments
-    let id = arguments.operands[0]
+    let id = try arguments.tipID(arguments.operands[0])
     let rating = try arguments.integer("the rating", arguments.operands[1], in: 1...5)
     var parameters: [String: JSONValue] = ["id": .string(id), "rating": .integer(Int64(rating))]
     var timeout = CommandContext.upstream

@@ -29,7 +29,9 @@ enum SessionCommand {
     let rows = zip(rows(reply.persisted, context.words), inMemory).map { disk, memory in
       ComparisonTable.Row(
         label: disk.label, left: disk.value, right: memory.value,
-        compared: !ofThisRun.contains(disk.label))
+        compared: !ofThisRun.contains(disk.label)
+          // A store that never held a session has no reason why it holds none.
+          && !(disk.label == "reason" && reply.persisted.reason == nil))
     }
     ComparisonTable(rows: rows).show("on disk", "in memory", context)
     output.line()

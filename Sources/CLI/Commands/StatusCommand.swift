@@ -74,7 +74,8 @@ enum StatusCommand {
           "Health", StyledText(health.ready ? all : "not ready", .good) + StyledText("; \(running)")
         )
       } else {
-        let summary = "\(bad.count) of \(Words.count(health.checks.count, "check")) need a look"
+        let need = bad.count == 1 ? "needs" : "need"
+        let summary = "\(bad.count) of \(Words.count(health.checks.count, "check")) \(need) a look"
         fields.row(
           "Health",
           StyledText(summary, health.ready ? .warning : .bad) + StyledText("; \(running)"))

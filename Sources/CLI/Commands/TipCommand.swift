@@ -44,7 +44,7 @@ enum TipCommand {
       timeout = .seconds(min(wait, 86_400)) + CommandContext.local
     }
     let id = arguments.operands.first
-    if let id { parameters["id"] = .string(id) }
+    if let id { parameters["id"] = .string(try arguments.tipID(id)) }
     let entry = try context.ask(
       id == nil ? .today : .get, parameters, timeout: timeout, as: Entry.self)
     if context.json { return .done }

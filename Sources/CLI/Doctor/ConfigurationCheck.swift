@@ -43,7 +43,10 @@ extension Examination {
         add(.skipped("configuration", "\(path) may not be read by you", remedy: asRoot))
         return
       }
-      let check = "brewlogd --check-config" + (file.map { " --config \($0)" } ?? "")
+      let check =
+        "brewlogd --check-config" + (context.place.isOwn ? " --user" : "")
+        + (arguments.value("--instance").map { " --instance \($0)" } ?? "")
+        + (file.map { " --config \($0)" } ?? "")
       for problem in error.problems {
         add(
           .wrong(

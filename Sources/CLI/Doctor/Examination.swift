@@ -18,6 +18,12 @@ struct Examination {
     context.arguments.value("--config") != nil || context.arguments.value("--socket") != nil
   }
 
+  /// Whether only a configuration that could not be read says where the daemon is.
+  var isUnknown: Bool {
+    context.arguments.value("--config") != nil && context.arguments.value("--socket") == nil
+      && configuration == nil
+  }
+
   var socketPath: String {
     if context.arguments.value("--socket") == nil, context.arguments.value("--config") != nil,
       let configuration
@@ -43,7 +49,10 @@ struct Examination {
 
   /// `sudo`, where that would show more.
   var asRoot: String? {
-    context.environment.uid == 0 || context.place.isOwn
-      ? nil : "Look as root: sudo brewlogctl doctor"
+    if context.environment.uid == 0 || context.place.isOwn { return nil }
+    let named = ["--socket", "--instance", "--config"].compactMap { option in
+      context.arguments.value(option).map { " \(option) \($0)" }
+    }
+    return "Look as root: sudo brewlogctl doctor" + named.joined()
   }
 }

@@ -11,6 +11,7 @@ struct FileFacts {
   let mode: UInt32
   let uid: UInt32
   let gid: UInt32
+  let size: Int64
 
   /// An errno where it cannot be looked at.
   static func of(_ path: String) -> Result<FileFacts, SystemError> {
@@ -26,7 +27,8 @@ struct FileFacts {
       }
     return .success(
       FileFacts(
-        kind: kind, mode: status.st_mode & 0o7777, uid: status.st_uid, gid: status.st_gid))
+        kind: kind, mode: status.st_mode & 0o7777, uid: status.st_uid, gid: status.st_gid,
+        size: Int64(status.st_size)))
   }
 
   var octal: String { "0" + String(mode, radix: 8) }

@@ -4,6 +4,10 @@ import Platform
 
 extension Examination {
   mutating func checkSocket() {
+    if isUnknown {
+      add(.skipped("socket", "where it is stands in the configuration"))
+      return
+    }
     let path = socketPath
     if let configured = configuration?.socket.path, configured != path,
       context.arguments.value("--socket") == nil
@@ -34,7 +38,8 @@ extension Examination {
     }
   }
 
-  private var start: String {
+  /// How the daemon that is looked at is started.
+  var start: String {
     if let command = context.place.startCommand, !isNamed { return "Start it: \(command)" }
     return context.arguments.value("--config").map { "Start it: brewlogd --config \($0)" }
       ?? "Start brewlogd with this socket."
@@ -73,7 +78,10 @@ extension Examination {
       add(
         .wrong(
           "socket", "you are not in the group \(group), which may connect",
-          remedy: "sudo usermod -aG \(group) \"$USER\", then log in to this host again."))
+          remedy: gid == 0
+            ? "Root's group opens far more than a socket: set Group= in [Socket] to another one, "
+              + "such as brewlog, or call it with sudo."
+            : "sudo usermod -aG \(group) \"$USER\", then log in to this host again."))
       return
     }
     add(.ok("socket", shown))

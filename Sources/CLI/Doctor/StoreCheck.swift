@@ -1,6 +1,7 @@
 import Configuration
 import Glibc
 import Platform
+import Store
 
 extension Examination {
   private static let neededRoom: UInt64 = 16 << 20
@@ -70,7 +71,15 @@ extension Examination {
       }
       return
     }
-    if FileFacts.exists(keyFile) {
+    if case .success(let facts) = FileFacts.of(keyFile), facts.kind == .file,
+      facts.size < KeyMaterial.shortest
+    {
+      add(
+        .wrong(
+          "store", "the key file \(keyFile) holds \(facts.size) bytes, which is no key",
+          remedy: "Restore it. Is it lost, so is the session: move \(directory) away, start "
+            + "brewlogd, sign in again."))
+    } else if FileFacts.exists(keyFile) {
       add(.ok("store", "\(directory), key in \(keyFile)"))
     } else if isServed {
       add(.ok("store", "\(directory), key from a credential"))

@@ -248,7 +248,21 @@ extension LoginError {
     case .notConfigured(let missing): "not configured: \(missing.joined(separator: ", "))"
     case .failed(let reason, _): reason
     case .noSuchLogin: "there is no such sign-in"
-    case .session(let error): "\(error)"
+    case .session(let error): Self.words(error)
+    }
+  }
+
+  /// People read it in the history: a value of the program's own, spelt out, says nothing to them.
+  private static func words(_ error: SessionError) -> String {
+    switch error {
+    case .signedOut(_, let reason), .suspended(let reason), .refreshFailed(let reason, _, _),
+      .storeFailed(let reason), .spentToken(let reason), .unusable(let reason):
+      reason
+    case .braked: "the upstream rejects each new token of the session"
+    case .generationMoved: "the session has changed meanwhile"
+    case .timedOut: "it did not end in time"
+    case .cancelled: "the sign-in was cancelled"
+    case .stopping: "the daemon is stopping"
     }
   }
 }

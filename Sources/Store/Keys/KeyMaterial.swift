@@ -45,9 +45,9 @@ enum KeySource: Equatable {
 }
 
 /// Reading and making master keys: random bytes in a file, of any length from 16 on.
-enum KeyMaterial {
+package enum KeyMaterial {
   static let longest = 4096
-  static let shortest = 16
+  package static let shortest = 16
   /// What a key file's name has at its end until it takes the old one's place.
   static let successor = ".new"
 
