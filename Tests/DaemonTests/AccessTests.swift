@@ -57,6 +57,8 @@ struct AccessTests {
         case .control: row.control
         }
       #expect(verdict.allowed == expected, "\(method)")
+      // The short way, of calls that come over and over, is the same rule.
+      #expect(Self.access.allows(method, to: row.peer) == expected, "\(method)")
       #expect((verdict.remedy == nil) == verdict.allowed, "\(method)")
       #expect(!verdict.rule.isEmpty)
     }

@@ -1,3 +1,4 @@
+import DemoUpstream
 import FoundationEssentials
 import Glibc
 import TestSupport
@@ -91,6 +92,34 @@ struct OtherUserTests {
       [
         "--reuid=\(caller.uid)", "--regid=\(caller.gid)", groups, client, "--socket", daemon.socket,
       ] + words, environment: Programs.environment)
+  }
+
+  @Test func `what was made for one user is not handed to another`() throws {
+    guard FileManager.default.isExecutableFile(atPath: Self.tool) else {
+      try Test.cancel("there is no \(Self.tool) (Debian: util-linux)")
+    }
+    let upstream = try DemoUpstream(DemoOptions())
+    defer { upstream.close() }
+    let daemon = try DaemonFixture(
+      upstream: upstream.baseURL, ["Socket": ["Mode=0666"], "Access": ["Read=1001", "Control="]])
+    defer { daemon.end() }
+    try daemon.start()
+    let tokens = upstream.tokens
+    let imported = try daemon.ask(
+      "org.brewlog.Session.ImportCredentials",
+      ",\"parameters\":{\"accessToken\":\"\(tokens.access)\",\"refreshToken\":\"\(tokens.refresh)\"}"
+    )
+    #expect(imported?.contains("\"signedIn\"") == true)
+    let client = try daemon.clientForOthers()
+    let reader = Caller(uid: 1001, gid: 1001, may: "read")
+    let stranger = Caller(uid: 1003, gid: 1003, may: "open")
+    // The very same bytes, from the second time on answered from memory.
+    for _ in 0..<3 {
+      #expect(try start(client, daemon, reader, ["tip"]).wait() == .exited(0))
+      #expect(try start(client, daemon, stranger, ["tip"]).wait() == .exited(5))
+    }
+    #expect(upstream.requests("/tips/today") == 1)
+    #expect(daemon.eventually { daemon.log.contains("refused org.brewlog.Tips.Today to uid 1003") })
   }
 
   @Test func `the socket's group lets its members in, and a reload makes it another's`() throws {
