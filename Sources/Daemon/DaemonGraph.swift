@@ -159,7 +159,8 @@ struct DaemonGraph: Sendable {
     await logins.follow()
     await revocations.follow()
     try await coordinator.start()
-    try await events.start()
+    let restored = await RestoredMove.event(to: coordinator.snapshot(), at: loop.wallTime)
+    try await events.start(restored: restored)
     await tips.expectStored()
     await revocations.start()
     loop.perform { watchNetwork() }

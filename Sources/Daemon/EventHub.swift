@@ -16,6 +16,8 @@ actor EventHub {
   private var nextWatcher: UInt64 = 0
   private var unwritten: [EventRecord] = []
   private var isWriting = false
+  private var writings: [UInt64: Writing] = [:]
+  private var nextWriting: UInt64 = 0
   private var isStarted = false
   /// Numbered, and not yet handed to the watchers. One that is posted while another is handed out
   /// waits for its turn: all watchers see the same order.
@@ -35,6 +37,13 @@ actor EventHub {
     let continuation: CheckedContinuation<End, Never>
   }
 
+  /// Someone who waits until the journal has all up to here.
+  private struct Writing {
+    let through: Int64
+    let timer: TimerID
+    let continuation: CheckedContinuation<Void, Never>
+  }
+
   /// Takes one event, the text of a `Watch` reply; false where its receiver is too slow or gone.
   typealias Send = @Sendable ([UInt8]) -> Bool
 
@@ -52,13 +61,20 @@ actor EventHub {
     unownedExecutor = ground.asUnownedSerialExecutor()
   }
 
-  /// Goes on where the last run ended. Events that came before are numbered now.
-  func start() async throws(StoreError) {
+  /// Goes on where the last run ended. Events that came before are numbered now. `restored` is the
+  /// move that led to the state which was found: it is told where the history does not know of it. A
+  /// full history may only have forgotten it.
+  func start(restored: EventRecord? = nil) async throws(StoreError) {
     let stored = try await journal.lastSequence()
     let early = recent
     recent = try await journal.newest(limit: Self.held).reversed()
     last = stored == 0 ? 0 : stored + Self.reserve
     isStarted = true
+    if let restored, recent.count < Self.held,
+      !recent.contains(where: { $0.generation >= restored.generation })
+    {
+      number(restored)
+    }
     for event in early { number(event) }
   }
 
@@ -127,12 +143,37 @@ actor EventHub {
       unwritten = []
       do throws(StoreError) {
         try await journal.append(batch)
+        if let last = batch.last { written(through: last.sequence) }
       } catch {
         unwritten = Array((batch + unwritten).suffix(Self.held))
         break
       }
     }
     isWriting = false
+    written(through: .max)
+  }
+
+  /// Returns once a kill can no longer take from the history what has been posted so far: for who
+  /// answers a caller with success. A disk that does not take it is not waited for, nor one that
+  /// takes longer than `patience`: what has happened holds without its history.
+  func record(within patience: Duration) async {
+    guard isWriting else { return }
+    let id = nextWriting
+    nextWriting += 1
+    await withCheckedContinuation { continuation in
+      let timer = ground.schedule(at: ground.now.advanced(by: patience)) {
+        self.assumeIsolated { $0.writings.removeValue(forKey: id)?.continuation.resume() }
+      }
+      writings[id] = Writing(through: last, timer: timer, continuation: continuation)
+    }
+  }
+
+  private func written(through sequence: Int64) {
+    for (id, writing) in writings where writing.through <= sequence {
+      writings[id] = nil
+      ground.cancel(writing.timer)
+      writing.continuation.resume()
+    }
   }
 
   /// The newest of what is held, newest first.

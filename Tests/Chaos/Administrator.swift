@@ -17,16 +17,17 @@ struct Administrator: Sendable {
   func work(seed: UInt64) {
     var chance = SplitMix(state: seed)
     var seen: Int64 = 0
+    signIn(ifGeneration: nil)
     while !isOver.withLock({ $0 }) {
       let isConditional = Int.random(in: 0..<3, using: &chance) == 0
       switch Int.random(in: 0..<100, using: &chance) {
-      case 0..<35: signIn(ifGeneration: isConditional ? seen : nil)
-      case 35..<55:
+      case 0..<18: signIn(ifGeneration: isConditional ? seen : nil)
+      case 18..<26:
         logOut(ifGeneration: isConditional ? seen : nil, revoke: Bool.random(using: &chance))
-      case 55..<75: refresh()
+      case 26..<65: refresh()
       default: seen = look() ?? seen
       }
-      usleep(UInt32.random(in: 20_000..<700_000, using: &chance))
+      usleep(UInt32.random(in: 20_000..<400_000, using: &chance))
     }
   }
 

@@ -35,6 +35,8 @@ struct Script {
   }
 
   private mutating func step() throws {
+    // What is broken does not stay so for long: most of the day something works.
+    if Int.random(in: 0..<10, using: &chance) < 3, try mend() { return }
     switch Int.random(in: 0..<100, using: &chance) {
     case 0..<16: try kill()
     case 16..<20: try stopInOrder()
@@ -57,6 +59,22 @@ struct Script {
     usleep(UInt32.random(in: milliseconds, using: &chance) * 1_000)
   }
 
+  /// Gives one thing back; false where nothing is missing.
+  private mutating func mend() throws -> Bool {
+    if isAway {
+      try comeBack()
+    } else if areNamesGone {
+      try toggleNames()
+    } else if weather != "fair" {
+      setWeather("fair")
+    } else if host.isDiskFull {
+      try toggleDisk()
+    } else {
+      return false
+    }
+    return true
+  }
+
   // MARK: The daemon
 
   private mutating func kill() throws {
@@ -72,9 +90,11 @@ struct Script {
     try start()
   }
 
-  private func start() throws {
+  private mutating func start() throws {
     try host.start()
     ledger.note("started, run \(host.run())")
+    // It lives for a while, also on a machine where a start takes long.
+    pause(200..<1_500, &chance)
   }
 
   private mutating func upgrade() throws {
@@ -138,7 +158,11 @@ struct Script {
       "fair", "fair", "resets", "cut connections", "answers 503", "a captive portal", "silence",
       "slow answers",
     ]
-    weather = kinds.randomElement(using: &chance) ?? "fair"
+    setWeather(kinds.randomElement(using: &chance) ?? "fair")
+  }
+
+  private mutating func setWeather(_ kind: String) {
+    weather = kind
     if weather != "fair" { ledger.count { $0.outages += 1 } }
     ledger.note("the upstream's weather: \(weather)")
     release()

@@ -2,11 +2,11 @@ import BrewlogAPI
 import Execution
 import JSON
 import Platform
-import Session
 import TestSupport
 import Testing
 
 @testable import Daemon
+@testable import Session
 
 /// Numbers, order, resuming, and what happens to who does not keep up.
 @Suite(.timeLimit(.minutes(1)))
@@ -15,12 +15,15 @@ struct EventHubTests {
   private final class MemoryJournal: EventJournal {
     let kept = Locked<[EventRecord]>([])
     let fails = Locked(false)
+    /// Holds what is written until it is opened.
+    let gate = Locked<Gate?>(nil)
 
     func lastSequence() async throws(StoreError) -> Int64 {
       kept.withLock { $0.last?.sequence ?? 0 }
     }
 
     func append(_ events: [EventRecord]) async throws(StoreError) {
+      await gate.withLock { $0 }?.wait()
       if fails.withLock({ $0 }) { throw .full }
       kept.withLock { $0 += events }
     }
@@ -66,11 +69,11 @@ struct EventHubTests {
     let journal: MemoryJournal
     let hub: EventHub
 
-    init(journal: MemoryJournal = MemoryJournal()) {
+    init(journal: MemoryJournal = MemoryJournal(), restored: EventRecord? = nil) {
       self.journal = journal
       hub = EventHub(ground: ground, journal: journal)
       let hub = hub
-      Task(executorPreference: ground) { try await hub.start() }
+      Task(executorPreference: ground) { try await hub.start(restored: restored) }
       ground.run()
     }
 
@@ -93,6 +96,17 @@ struct EventHubTests {
       }
       ground.run()
       return task
+    }
+
+    /// Set once the call has returned.
+    func record() -> Locked<Bool> {
+      let (hub, isDone) = (hub, Locked(false))
+      Task(executorPreference: ground) {
+        await hub.record(within: .seconds(1))
+        isDone.withLock { $0 = true }
+      }
+      ground.run()
+      return isDone
     }
 
     var watchers: Int { ground.perform { hub.assumeIsolated { $0.watcherCount } } }
@@ -124,6 +138,34 @@ struct EventHubTests {
     // Those that a crash kept from the disk had numbers too; none of them is given again.
     let numbers = journal.kept.withLock { $0.map(\.sequence) }
     #expect(numbers == [41, 41 + EventHub.reserve + 1])
+  }
+
+  @Test(arguments: [(UInt64(2), true), (1, false)])
+  func `a move that a kill kept from the history is told by the next start`(
+    generation: UInt64, isMissing: Bool
+  ) {
+    let first = Bench()
+    first.post()
+    let move = EventRecord(
+      sequence: 0, at: first.ground.wallTime, kind: "signedOut", generation: Generation(generation))
+    let second = Bench(journal: first.journal, restored: move)
+    let third = Bench(journal: second.journal, restored: move)
+    let kinds = third.journal.kept.withLock { $0.map(\.kind) }
+    #expect(kinds == ["refreshStarted"] + (isMissing ? ["signedOut"] : []))
+  }
+
+  @Test func `what a start finds is told as the move that led there`() throws {
+    func snapshot(_ generation: UInt64) -> SessionSnapshot {
+      SessionSnapshot(
+        phase: .signedOut(reason: "logged out"), activity: .idle,
+        generation: Generation(generation), durable: true)
+    }
+    let time = WallTime(milliseconds: 7)
+    #expect(RestoredMove.event(to: snapshot(0), at: time) == nil, "nothing has ever happened")
+    let event = try #require(RestoredMove.event(to: snapshot(4), at: time))
+    #expect(event.kind == "signedOut")
+    #expect(event.generation == Generation(4))
+    #expect(event.detail == "logged out; recorded at the start after a kill")
   }
 
   @Test(arguments: 0...5)
@@ -296,6 +338,45 @@ struct EventHubTests {
     let kept = bench.journal.kept.withLock { $0.map(\.sequence) }
     #expect(kept.count == EventHub.held)
     #expect(kept == Array(Int64(502)...Int64(EventHub.held + 501)))
+  }
+
+  @Test func `who records returns once the journal has all that was posted before`() {
+    let bench = Bench()
+    #expect(bench.record().withLock { $0 }, "nothing is being written")
+    let gates = [Gate(), Gate()]
+    bench.journal.gate.withLock { $0 = gates[0] }
+    bench.post()
+    bench.post()
+    let isDone = bench.record()
+    #expect(!isDone.withLock { $0 })
+    bench.journal.gate.withLock { $0 = gates[1] }
+    gates[0].open()
+    bench.ground.run()
+    #expect(!isDone.withLock { $0 }, "the second event is not there yet")
+    bench.post()
+    gates[1].open()
+    bench.ground.run()
+    #expect(isDone.withLock { $0 })
+    #expect(bench.journal.kept.withLock { $0.map(\.sequence) } == [1, 2, 3])
+    #expect(bench.ground.timerCount == 0)
+  }
+
+  @Test func `who records waits neither for a full disk nor for a slow one`() {
+    let bench = Bench()
+    let gate = Gate()
+    bench.journal.gate.withLock { $0 = gate }
+    bench.journal.fails.withLock { $0 = true }
+    bench.post()
+    let impatient = bench.record()
+    bench.ground.advance(by: .milliseconds(999))
+    #expect(!impatient.withLock { $0 })
+    bench.ground.advance(by: .milliseconds(1))
+    #expect(impatient.withLock { $0 })
+    let patient = bench.record()
+    gate.open()
+    bench.ground.run()
+    #expect(patient.withLock { $0 })
+    #expect(bench.journal.kept.withLock { $0.isEmpty })
   }
 
   @Test func `details are cleaned before anybody sees them`() {

@@ -122,6 +122,26 @@ extension EndToEnd {
       }
     }
 
+    @Test func `what was answered is in the history, whatever kills the daemon right after`()
+      async throws
+    {
+      try await Stage.run { stage in
+        let daemon = stage.daemon
+        var answered: [String] = []
+        for _ in 0..<6 {
+          answered.append("imported \(try stage.signIn().generation)")
+          daemon.crash()
+          try daemon.start()
+          let logout = try daemon.call(.logout, as: LogoutReply.self)
+          daemon.crash()
+          answered.append("signedOut \(logout.generation)")
+          try daemon.start()
+        }
+        let events = try daemon.call(.history, as: HistoryReply.self).events.reversed()
+        #expect(events.map { "\($0.kind.name) \($0.generation)" } == answered)
+      }
+    }
+
     /// A refresh that a crash has cut off counts as a failed one: the next waits for its time (I8).
     private func todayAfterBackoff(_ daemon: DaemonFixture) throws -> Connection.Outcome {
       try daemon.wait("the backoff is over", asking: { try daemon.outcome(.today) }) { outcome in

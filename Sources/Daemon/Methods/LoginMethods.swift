@@ -30,7 +30,9 @@ extension MethodHandler {
         // A client that does not read is gone; the attempt is not.
         try? stream.send(bytes)
       }
-      return self.reply(await logins.end(of: attempt.id)) { LoginReply(session: $0) }
+      let outcome = await logins.end(of: attempt.id)
+      await self.record()
+      return self.reply(outcome) { LoginReply(session: $0) }
     }
   }
 
@@ -39,7 +41,9 @@ extension MethodHandler {
     let address = try parameters.string("redirectedTo")
     try parameters.finish()
     return .later {
-      self.reply(await self.logins.complete(id, with: address)) { SessionReply(session: $0) }
+      let outcome = await self.logins.complete(id, with: address)
+      await self.record()
+      return self.reply(outcome) { SessionReply(session: $0) }
     }
   }
 

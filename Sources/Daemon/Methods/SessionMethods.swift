@@ -75,6 +75,7 @@ extension MethodHandler {
       do throws(LogoutError) {
         let receipt = try await self.coordinator.logout(
           revoke: revoke, ifGeneration: expected, actorUID: caller.peer.uid)
+        await self.record()
         return self.encode(
           LogoutReply(
             previousGeneration: SnapshotMapping.number(receipt.previous),
@@ -105,6 +106,7 @@ extension MethodHandler {
     return .later {
       do throws(SessionError) {
         let session = try await self.coordinator.resume(actorUID: caller.peer.uid)
+        await self.record()
         return self.encode(SessionReply(session: SnapshotMapping.snapshot(session)))
       } catch {
         return .failure(ErrorMapping.map(error))
@@ -130,12 +132,17 @@ extension MethodHandler {
           lifetime: Self.lifetime(lifetime), account: account, scope: scope)
         let session = try await self.coordinator.importCredentials(
           imported, ifGeneration: expected, actorUID: caller.peer.uid)
+        await self.record()
         return self.encode(SessionReply(session: SnapshotMapping.snapshot(session)))
       } catch {
         return .failure(ErrorMapping.map(error))
       }
     }
   }
+
+  /// Before a caller is told that the session has begun, ended or goes on: from then on the history
+  /// has it, whatever kills the daemon. A disk that is slow or full is not waited for.
+  func record() async { await events.record(within: .seconds(1)) }
 
   /// A token is visible ASCII: anything else would break the header that it goes into.
   private func token(
