@@ -138,3 +138,11 @@ soak: deps ## CALLS=10000000 calls, CONNECTIONS=10000 at once
 .PHONY: interop
 interop: build ## calls the daemon with Varlink clients of others
 	@BUILD_DIRECTORY="$$($(SWIFT) build --show-bin-path)" Tests/Interop/interop.sh
+
+# The same two tests are part of `make test`, with fewer points.
+POINTS ?= 1000
+
+.PHONY: crash
+crash: deps ## kills the daemon at POINTS=1000 points, half at its calls, half at random times
+	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	BREWLOG_CRASH_POINTS=$(POINTS) $(SWIFT) test --skip-build --disable-xctest --filter CrashPointTests

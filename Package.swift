@@ -79,6 +79,7 @@ let package = Package(
       dependencies: ["CTestDefaults", "DemoUpstream", "Execution", "JSON", "Platform"],
       path: "Tests/Support"),
     .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
+    .target(name: "CDisk", path: "Tests/Disk"),
     .testTarget(
       name: "PlatformTests", dependencies: ["Execution", "Platform", "TestSupport"]),
     .testTarget(name: "SecretsTests", dependencies: ["Secrets"]),
@@ -99,9 +100,9 @@ let package = Package(
     .testTarget(
       name: "StoreTests",
       dependencies: [
-        "CFaultVFS", "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport",
-        "Tips",
-      ]),
+        "CDisk", "CFaultVFS", "Execution", "JSON", "Platform", "Secrets", "Session", "Store",
+        "TestSupport", "Tips",
+      ], exclude: ["Fixtures", "Power/spared-syncs"]),
     .testTarget(
       name: "UpstreamTests",
       dependencies: [
@@ -124,11 +125,14 @@ let package = Package(
         "BrewlogAPI", "Configuration", "Daemon", "Execution", "JSON", "Platform", "Requests",
         "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl", "brewlogd",
       ]),
+    // The daemon, whole, in a program that can be ended at any one of its calls.
+    .executableTarget(
+      name: "CrashingDaemon", dependencies: ["CDisk", "Daemon"], path: "Tests/CrashingDaemon"),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "BrewlogAPI", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform", "TestSupport",
-        "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
+        "BrewlogAPI", "CrashingDaemon", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform",
+        "TestSupport", "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
       ], exclude: ["Interop"]),
     .executableTarget(
       name: "Soak", dependencies: ["DemoUpstream", "Platform", "TestSupport"], path: "Tests/Soak"),
@@ -161,7 +165,7 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .treatAllWarnings(as: .error),
 ]
-let cTargets = ["CFaultVFS", "CFuzz", "CLinux", "CSystemd", "CTestDefaults"]
+let cTargets = ["CDisk", "CFaultVFS", "CFuzz", "CLinux", "CSystemd", "CTestDefaults"]
 for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict
 }

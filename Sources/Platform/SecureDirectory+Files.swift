@@ -57,6 +57,12 @@ extension SecureDirectory {
     try borrowing(bytes) { (raw) throws(DirectoryError) in try overwrite(name, with: raw) }
   }
 
+  /// Makes what a library has written to a file survive a power cut.
+  package func sync(_ name: String) throws(DirectoryError) {
+    guard let file = try open(name, O_RDONLY) else { throw .missing(path: path(of: name)) }
+    try sync(file.rawValue, name)
+  }
+
   /// Reads the whole file into memory of the caller's (which may be wiped later). The count, or nil
   /// if there is no file; one that is longer than the memory is an error, never cut.
   package func read(
@@ -79,9 +85,10 @@ extension SecureDirectory {
     return count
   }
 
-  /// The same for what is not secret.
+  /// The same for what is not secret; takes no more memory than the file is long.
   package func read(_ name: String, limit: Int) throws(DirectoryError) -> [UInt8]? {
-    var bytes = [UInt8](repeating: 0, count: limit)
+    guard let file = try check(name) else { return nil }
+    var bytes = [UInt8](repeating: 0, count: min(limit, file.size))
     let result = bytes.withUnsafeMutableBytes { memory -> Result<Int?, DirectoryError> in
       do throws(DirectoryError) {
         return .success(try read(name, into: memory))
@@ -89,6 +96,7 @@ extension SecureDirectory {
         return .failure(error)
       }
     }
+    // Gone meanwhile, or grown: the second is an error, never cut.
     guard let count = try result.get() else { return nil }
     bytes.removeSubrange(count...)
     return bytes
