@@ -189,6 +189,14 @@ instructions: bench-programs ## counts what a tip and a refresh cost; RECORD=--w
 interop: build ## calls the daemon with Varlink clients of others
 	@BUILD_DIRECTORY="$$($(SWIFT) build --show-bin-path)" Tests/Interop/interop.sh
 
+# The same two tests are part of `make test`, with fewer points.
+POINTS ?= 1000
+
+.PHONY: crash
+crash: deps ## kills the daemon at POINTS=1000 points, half at its calls, half at random times
+	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	BREWLOG_CRASH_POINTS=$(POINTS) $(SWIFT) test --skip-build --disable-xctest --filter CrashPointTests
+
 # Races: the whole exploration, and the faults that it must catch. Both want a quiet machine.
 RACE_SECONDS ?= 240
 MUTANT_WORK := .build/mutants

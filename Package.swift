@@ -81,6 +81,7 @@ let package = Package(
       dependencies: ["CTestDefaults", "DemoUpstream", "Execution", "JSON", "Platform"],
       path: "Tests/Support"),
     .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
+    .target(name: "CDisk", path: "Tests/Disk"),
     .testTarget(
       name: "PlatformTests", dependencies: ["Execution", "Platform", "TestSupport"]),
     .testTarget(name: "SecretsTests", dependencies: ["Secrets"]),
@@ -110,9 +111,9 @@ let package = Package(
     .testTarget(
       name: "StoreTests",
       dependencies: [
-        "CFaultVFS", "Execution", "JSON", "Platform", "Secrets", "Session", "Store", "TestSupport",
-        "Tips",
-      ]),
+        "CDisk", "CFaultVFS", "Execution", "JSON", "Platform", "Secrets", "Session", "Store",
+        "TestSupport", "Tips",
+      ], exclude: ["Fixtures", "Power/spared-syncs"]),
     .testTarget(
       name: "UpstreamTests",
       dependencies: [
@@ -136,11 +137,14 @@ let package = Package(
         "Requests",
         "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl", "brewlogd",
       ]),
+    // The daemon, whole, in a program that can be ended at any one of its calls.
+    .executableTarget(
+      name: "CrashingDaemon", dependencies: ["CDisk", "Daemon"], path: "Tests/CrashingDaemon"),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "BrewlogAPI", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform", "TestSupport",
-        "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
+        "BrewlogAPI", "CrashingDaemon", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform",
+        "TestSupport", "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
       ], exclude: ["Interop"]),
     // Loads servers with calls, is one, and times processes (`make bench`): C, so that they are not
     // what limits.
@@ -195,8 +199,8 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 let cTargets = [
-  "CChaosMounts", "CFaultVFS", "CFuzz", "CLinux", "CSystemd", "CTestDefaults", "PlainSecrets",
-  "SteppedClock",
+  "CChaosMounts", "CDisk", "CFaultVFS", "CFuzz", "CLinux", "CSystemd", "CTestDefaults",
+  "PlainSecrets", "SteppedClock",
 ]
 for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict

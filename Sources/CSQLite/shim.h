@@ -37,3 +37,19 @@ static inline int brewlog_sqlite_file_read(sqlite3 *database, void *bytes, int c
   if (file == 0 || file->pMethods == 0) return SQLITE_MISUSE;
   return file->pMethods->xRead(file, bytes, count, offset);
 }
+
+// The kernel's error behind a connection's last failure. SQLite tells errno as it is by then, after
+// whatever was tried since; each file remembers the error of its own last failed call: first the log
+// (or the journal), then the main file.
+static inline int brewlog_sqlite_system_error(sqlite3 *database) {
+  const int files[] = {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER};
+  for (int i = 0; i < 2; i++) {
+    sqlite3_file *file = 0;
+    int error = 0;
+    if (sqlite3_file_control(database, "main", files[i], &file) != SQLITE_OK) continue;
+    if (file == 0 || file->pMethods == 0) continue;
+    if (file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error) != SQLITE_OK) continue;
+    if (error != 0) return error;
+  }
+  return sqlite3_system_errno(database);
+}

@@ -2,7 +2,6 @@ import Configuration
 import Glibc
 import Platform
 package import Session
-import Store
 
 /// The program: from a command line to an exit code.
 package enum BrewlogDaemon {
@@ -44,7 +43,7 @@ package enum BrewlogDaemon {
       printOut("brewlogd \(version)\n")
       return .stopped
     case .run: return serve(source(options, environment), log, decorate)
-    case .checkConfiguration, .rekey: break
+    case .checkConfiguration, .rekey, .addRecoveryKey: break
     }
     let configuration: DaemonConfiguration
     do throws(ConfigurationError) {
@@ -53,35 +52,13 @@ package enum BrewlogDaemon {
       for problem in error.problems { Log.standardError("brewlogd: \(problem.description)\n") }
       return .configuration
     }
-    if options.action == .rekey { return rekey(configuration, environment) }
-    printOut("the configuration is valid\n")
-    return .stopped
-  }
-
-  /// Gives the store a new master key, while no daemon runs on it.
-  private static func rekey(
-    _ configuration: DaemonConfiguration, _ environment: [String: String]
-  ) -> ExitCode {
-    do throws(SystemError) {
-      // Before the first secret.
-      try ProcessHardening.apply()
-    } catch {
-      return fail(.fault, error.description)
-    }
-    do throws(StoreOpenError) {
-      let report = try StoreKeys.rekey(
-        StoreConfiguration(
-          directory: configuration.store.directory, keyFile: configuration.store.keyFile,
-          credentialsDirectory: environment["CREDENTIALS_DIRECTORY"],
-          runtimeDirectory: Listening.directory(of: configuration.socket.path)))
-      for warning in report.warnings { Log.standardError("brewlogd: \(warning)\n") }
-      printOut("the store opens by a new key now: \(report.source)\n")
-      if report.revokedRecoveryKeys > 0 {
-        printOut("recovery keys that no longer open it: \(report.revokedRecoveryKeys)\n")
-      }
+    switch options.action {
+    case .rekey:
+      return rekey(configuration, environment, recoveryKeyFile: options.recoveryKeyFile)
+    case .addRecoveryKey(let file): return addRecoveryKey(configuration, environment, to: file)
+    case .run, .checkConfiguration, .help, .version:
+      printOut("the configuration is valid\n")
       return .stopped
-    } catch {
-      return fail(ExitCode(rawValue: error.exitCode) ?? .fault, error.message)
     }
   }
 
@@ -128,7 +105,7 @@ package enum BrewlogDaemon {
     return code
   }
 
-  private static func printOut(_ text: String) {
+  static func printOut(_ text: String) {
     let bytes = Array(text.utf8)
     _ = bytes.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
   }

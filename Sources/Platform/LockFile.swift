@@ -14,17 +14,19 @@ package struct LockFile: ~Copyable, Sendable {
 
   private let file: FileDescriptor
 
-  /// Never waits. `directory` is a descriptor that `name` is relative to, or AT_FDCWD.
+  /// Never waits. `directory` is a descriptor that `name` is relative to, or AT_FDCWD; `path` is
+  /// what errors call the file.
   package static func acquire(
-    _ name: String, in directory: Int32 = AT_FDCWD
+    _ name: String, in directory: Int32 = AT_FDCWD, path: String? = nil
   ) throws(SystemError) -> Attempt {
+    let path = path ?? name
     let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
     let raw = retryingInterrupts { openat(directory, name, flags, 0o600) }
-    guard raw >= 0 else { throw .last("open the lock file \(name)") }
+    guard raw >= 0 else { throw .last("open the lock file \(path)") }
     let file = FileDescriptor(owning: raw)
     guard retryingInterrupts({ flock(raw, LOCK_EX | LOCK_NB) }) == 0 else {
       if errno == EWOULDBLOCK { return .refused(holder: holder(in: raw)) }
-      throw .last("lock \(name)")
+      throw .last("lock \(path)")
     }
     // The pid only helps people; on a full disk the lock holds without it.
     ftruncate(raw, 0)

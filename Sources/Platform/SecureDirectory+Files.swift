@@ -57,6 +57,12 @@ extension SecureDirectory {
     try borrowing(bytes) { (raw) throws(DirectoryError) in try overwrite(name, with: raw) }
   }
 
+  /// Makes what a library has written to a file survive a power cut.
+  package func sync(_ name: String) throws(DirectoryError) {
+    guard let file = try open(name, O_RDONLY) else { throw .missing(path: path(of: name)) }
+    try sync(file.rawValue, name)
+  }
+
   /// Reads the whole file into memory of the caller's (which may be wiped later). The count, or nil
   /// if there is no file; one that is longer than the memory is an error, never cut.
   package func read(

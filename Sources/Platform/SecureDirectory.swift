@@ -64,14 +64,7 @@ package struct SecureDirectory: ~Copyable, Sendable {
 
   /// Opens the directory; `creating` makes it, 0700, if it is missing (not those above it).
   package init(at path: String, creating: Bool = true) throws(DirectoryError) {
-    if creating, mkdir(path, 0o700) != 0, errno != EEXIST {
-      // Where the name is a directory already but cannot be made here (a read-only file system),
-      // opening it decides.
-      let error = SystemError.last("create \(path)")
-      if error.code == ENOENT { throw .missing(path: path) }
-      var status = stat()
-      if lstat(path, &status) != 0 { throw .system(error) }
-    }
+    if creating { try SecureDirectory.make(path) }
     let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
     let raw = retryingInterrupts { Glibc.open(path, flags) }
     guard raw >= 0 else { throw SecureDirectory.reason(path, .last("open \(path)")) }
@@ -79,6 +72,38 @@ package struct SecureDirectory: ~Copyable, Sendable {
     narrowed = try SecureDirectory.secure(raw, path: path, kind: S_IFDIR)
     self.path = path
     self.directory = directory
+  }
+
+  /// Makes a directory, 0700, where there is none; its name survives a power cut.
+  package static func make(_ path: String) throws(DirectoryError) {
+    guard mkdir(path, 0o700) == 0 else {
+      if errno == EEXIST { return }
+      let error = SystemError.last("create \(path)")
+      if error.code == ENOENT { throw .missing(path: path) }
+      // Where the name is a directory already but cannot be made here (a read-only file system),
+      // opening it decides.
+      var status = stat()
+      if lstat(path, &status) != 0 { throw .system(error) }
+      return
+    }
+    do throws(SystemError) {
+      try syncParent(of: path)
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// Makes the names in the directory above `path` survive a power cut.
+  package static func syncParent(of path: String) throws(SystemError) {
+    let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    let raw = retryingInterrupts {
+      Glibc.open(parent.isEmpty ? "/" : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    }
+    guard raw >= 0 else { throw .last("open \(parent)") }
+    let directory = FileDescriptor(owning: raw)
+    guard retryingInterrupts({ fsync(directory.rawValue) }) == 0 else {
+      throw .last("sync the directory \(parent)")
+    }
   }
 
   /// The path of an entry, for messages and for libraries that open by path.
@@ -132,7 +157,7 @@ package struct SecureDirectory: ~Copyable, Sendable {
   /// Takes the lock file `name`, or says who has it.
   package func lock(_ name: String) throws(DirectoryError) -> LockFile.Attempt {
     do throws(SystemError) {
-      return try LockFile.acquire(name, in: directory.rawValue)
+      return try LockFile.acquire(name, in: directory.rawValue, path: path(of: name))
     } catch {
       // It knows the name alone.
       let whole = SystemError(operation: "lock \(path(of: name))", code: error.code)

@@ -51,7 +51,7 @@ package struct OfflineStore: Sendable {
     if version > 0, version < Schema.session.version {
       try database.migrate(.session, from: version)
     }
-    let problem = try database.integrityProblem()
+    let integrity = try database.integrity()
     let state = try database.storeState()
     let row = try database.sessionRow()
     let names = Set(files.map(\.name))
@@ -63,7 +63,8 @@ package struct OfflineStore: Sendable {
       hasSessionKey: row.map { names.contains(FileName.sessionKey($0.session)) } ?? false,
       hasRescuedPair: row.map { scratch.holdsSomething(FileName.rescueSlot($0.session)) } ?? false,
       pendingRevocations: try database.revocationCount(), cachedTips: tipCount(scratch),
-      events: try database.newestEvents(limit: 1000), integrity: problem ?? "ok", files: files)
+      events: try database.newestEvents(limit: 1000), integrity: integrity.description, files: files
+    )
   }
 
   /// A tip store that cannot be read has no tips to show.

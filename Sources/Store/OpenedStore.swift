@@ -68,7 +68,13 @@ final class StoreParts {
   func checkTips(warnings: inout [String]) throws(StoreOpenError) {
     guard !tipsAreChecked, let tips else { return }
     do throws(SQLiteError) {
-      tipsAreChecked = try tips.integrityProblem() == nil
+      switch try tips.integrity() {
+      case .whole: tipsAreChecked = true
+      case .damaged: break
+      case .unfinished:
+        warnings.append(DatabaseFile.unfinished(FileName.tips))
+        tipsAreChecked = true
+      }
     } catch {
       guard error.meansDamage else { throw StoreOpenError(error) }
     }

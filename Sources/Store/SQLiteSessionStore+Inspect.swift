@@ -10,12 +10,12 @@ extension SQLiteSessionStore {
     options.readOnly = true
     options.vfs = parts.configuration.vfs
     options.busyTimeout = parts.configuration.busyTimeout
-    let (database, version, problem) = try sql { () throws(SQLiteError) in
+    let (database, version, checked) = try sql { () throws(SQLiteError) in
       let database = try Database(path: path, options: options)
-      return (database, try database.pragma("user_version"), try database.integrityProblem())
+      return (database, try database.pragma("user_version"), try database.integrity())
     }
     let found = try Restorable.read(database, keys, under: parts.keyring.volume)
-    var integrity = problem ?? "ok"
+    var integrity = checked.description
     if case .damaged(let what) = found.verdict { integrity = what }
     return PersistedSession(
       generation: found.state.generation, facts: facts(found), accessToken: accessToken(found),

@@ -78,7 +78,7 @@ extension SQLiteSessionStore {
           "the store in \(directory.path) needs its master key, and there is none at "
             + "\(source.path): restore it, or move the directory's files away and sign in again")
       }
-      material = try KeyMaterial.make(at: source.path)
+      material = try KeyMaterial.makeFirst(at: source.path)
     }
     guard let material = material.take() else {
       throw .keyMissing("there is no master key at \(source.path)")

@@ -21,3 +21,25 @@ int test_open_terminal(char *name, unsigned long size) {
   close(terminal);
   return -1;
 }
+
+#include <string.h>
+
+int test_find_piece(
+    const unsigned char *bytes, unsigned long count, const unsigned char *pieces, unsigned long pieces_count,
+    unsigned long length) {
+  /* Which pairs of first bytes there are: nearly every place is passed over by one look. */
+  static _Thread_local unsigned char begins[8192];
+  memset(begins, 0, sizeof begins);
+  for (unsigned long i = 0; i < pieces_count; i++) {
+    unsigned pair = (unsigned)pieces[i * length] << 8 | pieces[i * length + 1];
+    begins[pair >> 3] |= (unsigned char)(1 << (pair & 7));
+  }
+  for (unsigned long at = 0; at + length <= count; at++) {
+    unsigned pair = (unsigned)bytes[at] << 8 | bytes[at + 1];
+    if (!(begins[pair >> 3] >> (pair & 7) & 1)) continue;
+    for (unsigned long i = 0; i < pieces_count; i++) {
+      if (memcmp(bytes + at, pieces + i * length, length) == 0) return (int)i;
+    }
+  }
+  return -1;
+}

@@ -1,7 +1,5 @@
 import BrewlogAPI
 import DemoUpstream
-import FoundationEssentials
-import Glibc
 import JSON
 import TestSupport
 import Testing
@@ -86,7 +84,7 @@ extension EndToEnd {
       try await Stage.run(Stage.expired) { stage in
         let daemon = stage.daemon
         try stage.signIn()
-        try limitFiles(daemon, bytes: "0")
+        try daemon.limitFiles(bytes: "0")
         guard case .storeFailed = try daemon.outcome(.refresh).error else {
           Issue.record("not StoreFailed")
           return
@@ -97,7 +95,7 @@ extension EndToEnd {
         }
         #expect(stage.refreshTokensSent.isEmpty, "I5")
         #expect(try daemon.status().session.state == .signedIn)
-        try limitFiles(daemon, bytes: "unlimited")
+        try daemon.limitFiles(bytes: "unlimited")
         try daemon.wait("it heals by itself", asking: { try daemon.outcome(.today) }) {
           $0.error == nil
         }
@@ -110,7 +108,7 @@ extension EndToEnd {
       try await Stage.run { stage in
         let daemon = stage.daemon
         let session = try stage.signIn()
-        try limitFiles(daemon, bytes: "0")
+        try daemon.limitFiles(bytes: "0")
         let logout = try daemon.call(.logout, as: LogoutReply.self)
         #expect(logout.generation > session.generation)
         #expect(try daemon.status().session.state == .signedOut)
@@ -139,14 +137,14 @@ extension EndToEnd {
         let client = try stage.connect()
         try client.send(.refresh)
         try #require(upstream.waitForHold("refresh"))
-        try limitFiles(daemon, bytes: "0")
+        try daemon.limitFiles(bytes: "0")
         upstream.release("refresh")
         let refreshed = try client.receive().decoded(as: SessionReply.self).session
         #expect(refreshed.rotations == 1)
         #expect(!refreshed.durable, "it is said")
         #expect(try daemon.call(.health, as: HealthReply.self).ready == false)
         #expect(try daemon.today().provenance.source == .network, "it is used")
-        try limitFiles(daemon, bytes: "unlimited")
+        try daemon.limitFiles(bytes: "unlimited")
         try daemon.waitForStatus("it is stored as soon as that works") { $0.session.durable }
         daemon.crash()
         upstream.expireAccessTokens()
@@ -173,7 +171,7 @@ extension EndToEnd {
         let client = try stage.connect()
         try client.send(.refresh)
         try #require(upstream.waitForHold("refresh"))
-        try limitFiles(daemon, bytes: String(bound))
+        try daemon.limitFiles(bytes: String(bound))
         upstream.release("refresh")
         let session = try client.receive().decoded(as: SessionReply.self).session
         #expect(session.rotations == before + 1)
@@ -206,22 +204,11 @@ extension EndToEnd {
       }
       return connection
     }
-
-    /// No file of the daemon's may grow beyond this: to it, the disk is full (EFBIG, prlimit(1)).
-    private func limitFiles(_ daemon: DaemonFixture, bytes: String) throws {
-      let tool = "/usr/bin/prlimit"
-      guard FileManager.default.isExecutableFile(atPath: tool) else {
-        try Test.cancel("there is no \(tool) (Debian: util-linux)")
-      }
-      let child = try ChildProcess.start(
-        tool, ["--pid", String(try daemon.process.pid), "--fsize=\(bytes):"])
-      try #require(child.wait() == .exited(0), "\(child.standardError)")
-    }
   }
 }
 
 /// A seeded generator, so that a failing round can be run again.
-private struct SplitMix: RandomNumberGenerator {
+struct SplitMix: RandomNumberGenerator {
   var state: UInt64
 
   mutating func next() -> UInt64 {

@@ -77,7 +77,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `a logout ends a tip request that is under way`() async throws {
+    @Test func `B99: a logout ends a tip request that is under way`() async throws {
       try await Stage.run { stage in
         stage.upstream.script(.get, Stage.todayPath, [.hold("tip")])
         try stage.signIn()

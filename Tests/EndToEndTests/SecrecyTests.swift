@@ -10,6 +10,7 @@ extension EndToEnd {
   /// What others could see of the daemon (I10), and what it costs them.
   @Suite(.timeLimit(.minutes(2)))
   struct SecrecyTests {
+    /// B188, B191: at the most verbose level, and whatever goes wrong.
     @Test func `no token is in log, arguments, environment, replies or files`() async throws {
       try await Stage.run(Stage.expired) { stage in
         let (upstream, daemon) = (stage.upstream, stage.daemon)
@@ -32,15 +33,16 @@ extension EndToEnd {
         }
         seen.merge(try files(daemon)) { first, _ in first }
         try #require(seen.count > 9, "\(seen.keys)")
-        expectNoToken(in: seen, upstream)
+        expectNoToken(in: seen)
 
         _ = try daemon.call(.logout, as: LogoutReply.self)
         #expect(daemon.stop() == .exited(0))
-        expectNoToken(in: try files(daemon), upstream)
-        expectNoToken(in: ["log": Array(daemon.log.utf8)], upstream)
+        expectNoToken(in: try files(daemon))
+        expectNoToken(in: ["log": Array(daemon.log.utf8)])
       }
     }
 
+    /// B128: whatever the mask of whoever started it.
     @Test func `the state directory and its files are the daemon's alone`() async throws {
       try await Stage.run { stage in
         try stage.signIn()
@@ -54,6 +56,22 @@ extension EndToEnd {
         }
         #expect(stat(stage.daemon.socket, &info) == 0)
         #expect(info.st_mode & 0o7777 == 0o660)
+      }
+    }
+
+    @Test func `B192: a daemon that is aborted with a session leaves no core`() async throws {
+      try await Stage.run { stage in
+        let process = try stage.daemon.process
+        try stage.signIn()
+        let limits = String(decoding: contents("/proc/\(process.pid)/limits") ?? [], as: UTF8.self)
+        let core = limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
+        let words = core?.split(separator: " ").suffix(3) ?? []
+        #expect(words.prefix(2).elementsEqual(["0", "0"]), "\(limits)")
+        process.send(SIGABRT)
+        #expect(process.wait() == .signalled(SIGABRT), "the crash itself is seen")
+        stage.daemon.end()
+        try stage.daemon.start()
+        #expect(try stage.daemon.status().session.state == .signedIn)
       }
     }
 
@@ -99,28 +117,12 @@ extension EndToEnd {
       FileManager.default.contents(atPath: path).map { [UInt8]($0) }
     }
 
-    /// The dummies' common beginnings, as they are, and as others would write them.
     private func expectNoToken(
-      in seen: [String: [UInt8]], _ upstream: DemoUpstream,
-      _ location: SourceLocation = #_sourceLocation
+      in seen: [String: [UInt8]], _ location: SourceLocation = #_sourceLocation
     ) {
-      for token in ["dummy-access-", "dummy-refresh-"] {
-        let hex = token.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-          .joined()
-        var forms = [token, hex, hex.uppercased(), String(token.reversed())]
-        // Base64 has three phases, and its last characters depend on what follows.
-        for phase in 0..<3 {
-          let text = Data(Array(repeating: 0x20, count: phase) + Array(token.utf8))
-            .base64EncodedString()
-          forms.append(String(text.dropFirst(4).prefix(12)))
-        }
-        for (place, bytes) in seen {
-          for form in forms {
-            #expect(
-              bytes.firstRange(of: Array(form.utf8)) == nil, "\(place) holds a token as \(form)",
-              sourceLocation: location)
-          }
-        }
+      let search = TokenSearch((0...3).flatMap { ["dummy-access-\($0)", "dummy-refresh-\($0)"] })
+      for (place, bytes) in seen {
+        #expect(search.find(in: bytes) == nil, "\(place)", sourceLocation: location)
       }
     }
   }

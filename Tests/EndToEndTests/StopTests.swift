@@ -8,7 +8,7 @@ extension EndToEnd {
   /// How the daemon ends, and with which code.
   @Suite(.timeLimit(.minutes(2)))
   struct StopTests {
-    @Test func `a refresh in flight at SIGTERM is finished and stored`() async throws {
+    @Test func `B20: a refresh in flight at SIGTERM is finished and stored`() async throws {
       try await Stage.run { stage in
         let (upstream, daemon) = (stage.upstream, stage.daemon)
         upstream.script(.post, Stage.refreshPath, [.hold("refresh")])

@@ -302,4 +302,49 @@ struct LogoutTests {
       _ = try after.value()
     }
   }
+
+  // MARK: A copied store
+
+  @Test
+  func `a session that came from another machine sends nothing until a person resumes it`()
+    throws
+  {
+    let first = try Bench.started()
+    let bench = try Bench(ground: first.ground)
+    bench.store.prepare { $0 = first.store.disk }
+    bench.store.becomeCopy()
+    try bench.start()
+    let refresh = bench.refreshing()
+    bench.ground.advance(by: .seconds(86_400))
+    guard case .suspended = refresh.error() else {
+      Issue.record("not suspended")
+      return
+    }
+    #expect(bench.endpoint.sent == [] && bench.transport.sent == [])
+    let resume = bench.call { [coordinator = bench.coordinator] in
+      try await coordinator.resume()
+    }
+    bench.ground.run()
+    #expect(try resume.value().phase == .signedIn)
+    // It belongs here now: the next start does not ask again.
+    let next = try Bench(ground: first.ground, store: bench.store)
+    try next.start()
+    #expect(next.snapshot.phase == .signedIn)
+  }
+
+  /// `OnMove=continue`.
+  @Test
+  func `where ids change by design a session that moved goes on`() throws {
+    let first = try Bench.started()
+    var policy = SessionPolicy()
+    policy.continuesOnMove = true
+    let bench = try Bench(policy: policy, ground: first.ground)
+    bench.store.prepare { $0 = first.store.disk }
+    bench.store.becomeCopy()
+    try bench.start()
+    #expect(bench.snapshot.phase == .signedIn)
+    let refresh = bench.refreshing()
+    bench.ground.run()
+    #expect(try refresh.value().facts?.rotations == 1)
+  }
 }

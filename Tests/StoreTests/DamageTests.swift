@@ -54,6 +54,14 @@ struct Damage: CustomTestStringConvertible, Sendable {
     Damage("a flipped bit in the schema", .setAside) {
       try flip($0, after: "CREATE TABLE store", by: 0)
     },
+    Damage("a text file", .setAside) {
+      try $0.put(
+        Array(String(repeating: "no database at all\n", count: 500).utf8), "session.db")
+    },
+    Damage("a version mark of none on tables that are there", .setAside) {
+      try setVersion($0, to: 0)
+    },
+    Damage("a table more than there should be", .restored) { try addTable($0) },
     Damage("a log of another database", .setAside) { fixture in
       try fixture.put(try foreignLog(), "session.db-wal")
     },
@@ -116,6 +124,7 @@ struct Damage: CustomTestStringConvertible, Sendable {
 
 @Suite(.timeLimit(.minutes(1)))
 struct DamageTests {
+  /// B126, B131: one rule for all, nothing deleted, and Status tells.
   @Test(arguments: Damage.all)
   func `a damaged state directory has the outcome that the design gives it`(
     damage: Damage
@@ -157,15 +166,25 @@ struct DamageTests {
     }
   }
 
-  @Test(.enabled(if: geteuid() == 0, "needs to give a file away"))
-  func `a file of another user is refused untouched`() async throws {
+  @Test(
+    .enabled(if: geteuid() == 0, "needs to give a file away"),
+    arguments: ["session.db", "tips.db", "keyring", "session.db-wal", "session.db-shm"])
+  func `B124: a file of another user is refused untouched, in one line that names both`(
+    name: String
+  ) async throws {
     let fixture = try StoreFixture()
     try await fixture.life { try await $0.sessions.install(1) }
-    chown(fixture.path("session.db"), 12_345, 12_345)
-    let error = #expect(throws: StoreOpenError.self) { _ = try fixture.open() }
-    #expect(error?.exitCode == 73)
+    if access(fixture.path(name), F_OK) != 0 { try fixture.put([1], name) }
+    chown(fixture.path(name), 12_345, 12_345)
+    let before = try snapshot(fixture)
+    let error = try #require(
+      #expect(throws: StoreOpenError.self) { _ = try fixture.open() })
+    #expect(error.exitCode == 73)
+    #expect(error.message.contains("\(fixture.path(name)) belongs to user 12345"))
+    #expect(error.message.contains("running user 0") && !error.message.contains("\n"))
     var status = stat()
-    #expect(stat(fixture.path("session.db"), &status) == 0 && status.st_uid == 12_345)
+    #expect(stat(fixture.path(name), &status) == 0 && status.st_uid == 12_345)
+    #expect(try snapshot(fixture) == before)
   }
 
   @Test(.enabled(if: geteuid() == 0, "needs to give a directory away"))

@@ -7,7 +7,7 @@ import Store
 import TestSupport
 import Testing
 
-/// I5 and I9 on a disk that fails, call by call, and that loses power.
+/// I5 and I9 on a disk that fails, call by call.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct DiskFaultTests {
   @Test(
@@ -42,42 +42,6 @@ struct DiskFaultTests {
     #expect(n > 10)
   }
 
-  @Test func `wherever the power goes, a restart finds the last answered state or the next`()
-    async throws
-  {
-    let cuts = Locked([PowerCut]())
-    let disk = try FaultingDisk(
-      hooks: StoreHooks { _ in
-        cuts.withLock { $0.last }.map { $0.take() }
-        return nil
-      })
-    defer { disk.remove() }
-    try await disk.fixture.life { try await $0.sessions.install(1) }
-    try #require(fault_vfs_reset() == 0)
-    let cut = PowerCut(disk.fixture.directory, into: disk.root)
-    let store = try disk.fixture.open()
-    _ = try await store.sessions.loaded()
-    cuts.withLock { $0 = [cut] }
-    cut.observe()
-    var work = Work()
-    work.onChange = { allowed in cut.allow(allowed) }
-    try await work.run(store.sessions)
-    cut.stop()
-    #expect(work.failures == 0)
-    await store.sessions.close()
-    let images = cut.images
-    #expect(images.count > 50)
-    for image in images {
-      var fixture = disk.fixture
-      fixture.configuration.directory = image.path
-      fixture.configuration.vfs = nil
-      fixture.configuration.hooks = StoreHooks()
-      let found = Restored(try await fixture.life { try await $0.sessions.loaded() })
-      #expect(image.allowed.contains(found), "\(image.path): \(found), \(image.allowed)")
-      try? FileManager.default.removeItem(atPath: image.path)
-    }
-  }
-
   @Test func `a refresh costs two syncs`() async throws {
     let disk = try FaultingDisk()
     defer { disk.remove() }
@@ -98,6 +62,7 @@ struct DiskFaultTests {
     await store.sessions.close()
   }
 
+  /// B120: held for longer than a write waits.
   @Test func `a database that another process holds is said to be busy, and later goes on`()
     async throws
   {
@@ -133,71 +98,5 @@ struct DiskFaultTests {
     #expect(await store.sessions.settle() == StoreHealth())
     await store.sessions.close()
     #expect(Restored(try await disk.restart()) == .signedOut(2))
-  }
-}
-
-/// Takes images of what a power cut would leave, with what a restart may make of each. Files beside
-/// the databases are taken as they stand: the store syncs each of them before it goes on.
-final class PowerCut: Sendable {
-  struct Image: Sendable {
-    var path: String
-    var allowed: Set<Restored>
-  }
-
-  private struct State {
-    var allowed: Set<Restored> = [.session(1)]
-    var images: [Image] = []
-    var isStopped = false
-  }
-
-  private let directory: String
-  private let root: String
-  private let state = Locked(State())
-
-  init(_ directory: String, into root: String) {
-    self.directory = directory
-    self.root = root
-  }
-
-  var images: [Image] { state.withLock { $0.images } }
-
-  func allow(_ allowed: Set<Restored>) {
-    state.withLock { $0.allowed = allowed }
-    take()
-  }
-
-  func stop() {
-    fault_vfs_observe(nil, nil)
-    state.withLock { $0.isStopped = true }
-  }
-
-  /// The test keeps this object until after `stop`.
-  func observe() {
-    fault_vfs_observe(
-      { context in
-        if let context { Unmanaged<PowerCut>.fromOpaque(context).takeUnretainedValue().take() }
-      }, Unmanaged.passUnretained(self).toOpaque())
-  }
-
-  func take() {
-    for survival in [SURVIVES_SYNCED, SURVIVES_ALL, SURVIVES_SOME] {
-      state.withLock { state in
-        guard !state.isStopped else { return }
-        let path = root + "/cut-\(state.images.count)"
-        guard mkdir(path, 0o700) == 0,
-          fault_vfs_cut(path, survival, UInt32(state.images.count)) == 0
-        else { return }
-        copyOthers(to: path)
-        state.images.append(Image(path: path, allowed: state.allowed))
-      }
-    }
-  }
-
-  private func copyOthers(to path: String) {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-    for name in names where !name.contains(".db") {
-      try? FileManager.default.copyItem(
-        atPath: directory + "/" + name, toPath: path + "/" + name)
-    }
   }
 }

@@ -74,9 +74,6 @@ struct Work {
   private(set) var allowed: Set<Restored> = [.session(1)]
   private(set) var failures = 0
 
-  /// Told before each step what may be found from then on, and after it.
-  var onChange: @Sendable (Set<Restored>) -> Void = { _ in }
-
   mutating func run(_ store: SQLiteSessionStore) async throws {
     await attempt([]) {
       try await store.recordIntent(Dummy.intent(), permit: try Dummy.permit(1))
@@ -100,17 +97,14 @@ struct Work {
   ) async -> Bool {
     let before = allowed
     allowed.formUnion(results)
-    onChange(allowed)
     do {
       try await step()
       if !results.isEmpty { allowed = results }
-      onChange(allowed)
       return true
     } catch {
       failures += 1
       // A later step starts from what is in force, but a failed one may still come true.
       allowed = before.union(results)
-      onChange(allowed)
       return false
     }
   }

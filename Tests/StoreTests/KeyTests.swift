@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Secrets
+import Glibc
 import Session
 import Store
 import TestSupport
@@ -56,21 +56,59 @@ struct KeyTests {
   @Test func `a recovery key opens the store whose master key is lost`() async throws {
     let fixture = try StoreFixture()
     try await fixture.life { try await $0.sessions.install(1) }
-    let text = try StoreKeys.addRecoveryKey(fixture.configuration)
-    let written = text.withBytes { Array($0) }
-    #expect(written.count == 71)
+    let path = fixture.scratch.path("recovery")
+    #expect(try StoreKeys.addRecoveryKey(fixture.configuration, to: path) == [])
+    #expect(try mode(of: path) == 0o600)
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(text.count == 71)
     #expect(try await fixture.life { try await $0.sessions.loaded() }.generation == 1)
     try fixture.remove("master.key")
     #expect(throws: StoreOpenError.self) { _ = try fixture.open() }
-    let report = try StoreKeys.rekey(
-      fixture.configuration, recoveryKey: try Secret(copying: written))
-    #expect(report.revokedRecoveryKeys == 1)
+    // As somebody has copied it.
+    let copy = fixture.scratch.path("copy")
+    try Data((text.uppercased().replacing("-", with: " ") + "\n").utf8).write(
+      to: URL(fileURLWithPath: copy))
+    chmod(copy, 0o600)
+    let report = try StoreKeys.rekey(fixture.configuration, recoveryKeyFile: copy)
+    #expect(report.revokedRecoveryKeys == 1 && report.warnings == [])
     #expect(
       try await fixture.life { try await $0.sessions.loaded() }.refresh == Dummy.refresh(0))
     try fixture.remove("master.key")
     #expect(throws: StoreOpenError.self) {
-      _ = try StoreKeys.rekey(fixture.configuration, recoveryKey: try Secret(copying: written))
+      _ = try StoreKeys.rekey(fixture.configuration, recoveryKeyFile: path)
     }
+  }
+
+  @Test func `a recovery key never takes a file's place, and none is made without one`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    try await fixture.life { try await $0.sessions.install(1) }
+    let keyring = try fixture.contents("keyring")
+    let path = fixture.scratch.path("recovery")
+    try Data("something else".utf8).write(to: URL(fileURLWithPath: path))
+    let error = #expect(throws: StoreOpenError.self) {
+      _ = try StoreKeys.addRecoveryKey(fixture.configuration, to: path)
+    }
+    #expect(error?.exitCode == 73)
+    #expect(try fixture.contents("keyring") == keyring)
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "something else")
+  }
+
+  @Test(arguments: ["", "01234567", "no key at all, but long enough", nil])
+  func `a file that holds no recovery key is said to hold none`(text: String?) async throws {
+    let fixture = try StoreFixture()
+    try await fixture.life { try await $0.sessions.install(1) }
+    try fixture.remove("master.key")
+    let path = fixture.scratch.path("recovery")
+    if let text { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
+    let before = try fixture.contents("keyring")
+    let error = try #require(
+      #expect(throws: StoreOpenError.self) {
+        _ = try StoreKeys.rekey(fixture.configuration, recoveryKeyFile: path)
+      })
+    #expect(error.exitCode == 66 && error.message.contains(path), "\(error.message)")
+    #expect(try fixture.contents("keyring") == before)
   }
 
   @Test func `a rekey is refused while a daemon runs`() async throws {

@@ -1,5 +1,7 @@
 import FoundationEssentials
 import Secrets
+import Session
+import TestSupport
 import Testing
 
 @testable import Store
@@ -23,6 +25,20 @@ func raiseSchema(at path: String, to version: Int) throws {
   try database.run("UPDATE store SET minimum_reader = \(version)", to: "raise the schema")
   try database.run("PRAGMA user_version = \(version)", to: "raise the schema")
   _ = try database.truncateLog()
+  database.close()
+}
+
+/// The mark alone, with the tables as they are.
+func setVersion(_ fixture: StoreFixture, to version: Int) throws {
+  let database = try Database(path: fixture.path("session.db"), options: .init())
+  try database.run("PRAGMA user_version = \(version)", to: "change the version")
+  _ = try database.truncateLog()
+  database.close()
+}
+
+func addTable(_ fixture: StoreFixture) throws {
+  let database = try Database(path: fixture.path("session.db"), options: .init())
+  try database.run("CREATE TABLE extra (a TEXT)", to: "add a table")
   database.close()
 }
 
@@ -60,7 +76,29 @@ struct MigrationTests {
     #expect(try mode(of: fixture.path("some.db.backup-v1")) == 0o600)
     let backup = try Database(path: fixture.path("some.db.backup-v1"), options: .init())
     #expect(try backup.pragma("user_version") == 1)
-    #expect(try backup.integrityProblem() == nil)
+    #expect(try backup.integrity() == .whole)
+  }
+
+  @Test func `a check that takes too long is given up, and the file is used as it is`() throws {
+    let fixture = try StoreFixture()
+    let database = try open(fixture, Self.first)
+    let text = SQLValue.text(String(repeating: "x", count: 2000))
+    try database.run("BEGIN", to: "fill")
+    for _ in 0..<2000 { try database.run("INSERT INTO note VALUES (?)", [text], to: "fill") }
+    try database.run("COMMIT", to: "fill")
+    #expect(try database.integrity(within: .zero) == .unfinished)
+    #expect(try database.integrity() == .whole)
+    database.close()
+    var warnings: [String] = []
+    let directory = try StateDirectory(at: fixture.directory, warnings: &warnings)
+    var file = DatabaseFile(
+      directory: directory, name: "some.db", schema: Self.first, options: .init(),
+      now: fixture.configuration.clock())
+    file.checkTime = .zero
+    let opened = try file.open(warnings: &warnings)
+    #expect(opened.setAside == nil)
+    #expect(warnings == ["some.db: its check took too long and was given up"])
+    #expect(try opened.database.rows("SELECT text FROM note", to: "read").count == 2001)
   }
 
   @Test func `a migration that fails leaves the file as it was`() throws {
@@ -91,6 +129,32 @@ struct MigrationTests {
     let error = #expect(throws: StoreOpenError.self) { _ = try open(fixture, Self.first) }
     #expect(error?.exitCode == 65)
     #expect(try fixture.contents("some.db") == before)
+  }
+
+  @Test func `B130: a much newer schema is refused with both versions, side files and all`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    try await fixture.life { try await $0.sessions.install(1) }
+    let database = try Database(path: fixture.path("session.db"), options: .init())
+    try database.run("UPDATE store SET minimum_reader = 999", to: "raise the schema")
+    try database.run("PRAGMA user_version = 999", to: "raise the schema")
+    // Copied while it is open, so that the log is there and full.
+    var copied = fixture
+    copied.configuration.directory = fixture.scratch.path("copy")
+    try FileManager.default.copyItem(
+      atPath: fixture.directory, toPath: copied.configuration.directory)
+    database.close()
+    let names = try copied.names()
+    #expect(names.contains("session.db-wal"))
+    let before = try names.map { try copied.contents($0) }
+    let error = try #require(#expect(throws: StoreOpenError.self) { _ = try copied.open() })
+    #expect(error.exitCode == 65)
+    #expect(error.message.contains("schema 999") && error.message.contains("version knows 1"))
+    for (name, bytes) in zip(names, before) where !["brewlogd.lock"].contains(name) {
+      if name.hasSuffix("-shm") { continue }
+      #expect(try copied.contents(name) == bytes, "\(name)")
+    }
   }
 
   private func open(_ fixture: StoreFixture, _ schema: Schema) throws -> Database {

@@ -14,13 +14,18 @@ package final class DaemonFixture: Sendable {
   private let scratch: ScratchDirectory
   private let running = Locked<ChildProcess?>(nil)
   private let earlierErrors = Locked("")
+  private let latestErrors = Locked("")
   private let sections: [String: [String]]
+  private let program: String
 
   /// `sections` are lines to add: `["Retry": ["Backoff=10ms"]]`. "UPSTREAM" in them stands for the
-  /// base URL.
-  package init(upstream baseURL: String, _ sections: [String: [String]] = [:]) throws {
+  /// base URL. `program` is another one that is the daemon.
+  package init(
+    upstream baseURL: String, _ sections: [String: [String]] = [:], program: String = "brewlogd"
+  ) throws {
     scratch = try ScratchDirectory()
     self.sections = sections
+    self.program = program
     try use(upstream: baseURL)
   }
 
@@ -57,15 +62,17 @@ package final class DaemonFixture: Sendable {
   }
 
   /// A daemon over this configuration that need not come up: for one that is to be refused.
-  package func spawn(_ arguments: [String] = []) throws -> ChildProcess {
+  package func spawn(
+    _ arguments: [String] = [], descriptors: [Int32: Int32] = [:]
+  ) throws -> ChildProcess {
     try ChildProcess.start(
-      Programs.path("brewlogd"), ["--config", configurationFile] + arguments,
-      environment: Programs.environment)
+      Programs.path(program), ["--config", configurationFile] + arguments,
+      environment: Programs.environment, descriptors: descriptors)
   }
 
   /// Starts the daemon and waits until it says that it serves.
-  package func start() throws {
-    let child = try spawn()
+  package func start(descriptors: [Int32: Int32] = [:]) throws {
+    let child = try spawn(descriptors: descriptors)
     guard child.waitForOutput(" serves ", onError: true) else {
       let status = child.terminate(SIGKILL)
       throw DaemonFailure(
@@ -90,12 +97,19 @@ package final class DaemonFixture: Sendable {
     earlierErrors.withLock { $0 } + (running.withLock { $0?.standardError } ?? "")
   }
 
+  /// What it has logged since it was last started, whether it runs still or not.
+  package var newLog: String {
+    running.withLock { $0?.standardError } ?? latestErrors.withLock { $0 }
+  }
+
   /// Ends it by a signal and waits for the end; nil if that does not come.
   @discardableResult
   package func stop(_ signal: Int32 = SIGTERM) -> ChildProcess.Status? {
     guard let child = running.withLock({ $0.take() }) else { return nil }
     let status = child.terminate(signal)
-    earlierErrors.withLock { $0 += child.standardError }
+    let errors = child.standardError
+    earlierErrors.withLock { $0 += errors }
+    latestErrors.withLock { $0 = errors }
     return status
   }
 

@@ -44,6 +44,29 @@ struct TransportSafetyTests {
     #expect(await fixture.close() == 0)
   }
 
+  @Test(arguments: [
+    Step.drop, .reset, .json("{}").truncated(afterBytes: 1), .raw("no HTTP: dummy-marker-4567\r\n"),
+    .raw("HTTP/1.1 200 OK\r\nX-Mark: dummy-marker-4567\r\nContent-Length: z\r\n\r\n"),
+    .respond(status: 302, headers: [("Location", "http://x.invalid/?mark=dummy-marker-4567")]),
+    .json("{}").stalled(afterBytes: 1),
+  ])
+  func `B190: an error quotes neither a query nor a header's value, sent or received`(
+    step: Step
+  ) async throws {
+    let fixture = try UpstreamFixture()
+    fixture.upstream.script(.get, "/a", [step])
+    let result = await fixture.get(
+      "/a?mark=dummy-marker-0123", bearer: "dummy-access-0123",
+      fields: [HTTPField("X-Mark", "dummy-marker-89ab")], within: .milliseconds(500))
+    fixture.upstream.release("stall")
+    #expect(result.kind != nil && !result.reason.isEmpty)
+    let search = TokenSearch([
+      "dummy-marker-0123", "dummy-marker-4567", "dummy-marker-89ab", "dummy-access-0123",
+    ])
+    #expect(search.find(in: Array(result.reason.utf8)) == nil, "\(result.reason)")
+    #expect(await fixture.close() == 0)
+  }
+
   @Test func `five redirects are followed, not six`() async throws {
     let fixture = try UpstreamFixture()
     let step = Step.respond(status: 302, headers: [("Location", "/a")])

@@ -11,6 +11,7 @@ struct DatabaseFile {
   let schema: Schema
   let options: Database.Options
   let now: WallTime
+  var checkTime = Database.checkTime
   /// Whether every page is looked at before the file counts as whole. What is opened without has to
   /// be checked later (``StoreParts/checkTips(warnings:)``).
   var checksIntegrity = true
@@ -33,6 +34,9 @@ struct DatabaseFile {
     if hasRemains {
       try beforeSettingAside()
       setAside = try self.setAside()
+    } else {
+      // A crash between setting it aside and making a new one: the reason is still the same.
+      setAside = lastSetAside
     }
     do throws(SQLiteError) {
       try create { (database) throws(SQLiteError) in try initialise(database, setAside) }
@@ -41,6 +45,18 @@ struct DatabaseFile {
       return Opened(database: database, setAside: setAside)
     } catch {
       throw StoreOpenError(error)
+    }
+  }
+
+  static func unfinished(_ name: String) -> String {
+    "\(name): its check took too long and was given up"
+  }
+
+  private var lastSetAside: String? {
+    let names = (try? directory.names()) ?? []
+    return names.last { name in
+      name.hasPrefix(self.name + ".damaged-")
+        && !FileName.companions(of: "").contains(where: name.hasSuffix)
     }
   }
 
@@ -72,7 +88,13 @@ struct DatabaseFile {
       }
       guard newer == nil else { throw database.error("use a newer schema", SQLiteError.Codes.ok) }
       guard version > 0 else { return nil }
-      if checksIntegrity, try database.integrityProblem() != nil { return nil }
+      if checksIntegrity {
+        switch try database.integrity(within: checkTime) {
+        case .whole: break
+        case .damaged: return nil
+        case .unfinished: warnings.append(Self.unfinished(name))
+        }
+      }
       database.keepLogOnClose(false)
       try database.prepareForWriting()
       if version < schema.version { try migrate(database, from: version) }
@@ -86,9 +108,29 @@ struct DatabaseFile {
     }
   }
 
+  /// The backup is whole and durable before the migration begins, and private from its first byte.
   private func migrate(_ database: Database, from version: Int) throws(SQLiteError) {
-    try database.backUp(to: directory.path(of: "\(name).backup-v\(version)"))
+    let backup = "\(name).backup-v\(version)"
+    try files("back it up") { () throws(DirectoryError) in
+      try directory.remove(backup)
+      try directory.create(backup, [])
+    }
+    try database.copy(to: directory.path(of: backup))
+    try files("back it up") { () throws(DirectoryError) in try directory.sync(backup) }
     try database.migrate(schema, from: version)
+  }
+
+  /// Works on files where SQLite's error is expected.
+  private func files(
+    _ operation: String, _ body: () throws(DirectoryError) -> Void
+  ) throws(SQLiteError) {
+    do throws(DirectoryError) {
+      try body()
+    } catch {
+      throw SQLiteError(
+        file: name, operation: "\(operation) (\(error.description))",
+        code: SQLiteError.Codes.cannotOpen, systemCode: error.systemCode)
+    }
   }
 
   /// Moves the file and its companions out of the way, the log first: an old log beside a new
@@ -119,14 +161,10 @@ struct DatabaseFile {
     _ initialise: (Database) throws(SQLiteError) -> Void
   ) throws(SQLiteError) {
     let temporary = name + ".new"
-    do throws(DirectoryError) {
+    try files("make it") { () throws(DirectoryError) in
       for left in [temporary] + FileName.companions(of: temporary) { try directory.remove(left) }
       // Made here, so that its mode is ours whatever the umask; SQLite takes it over for the log.
       try directory.create(temporary, [])
-    } catch {
-      throw SQLiteError(
-        file: name, operation: "make it (\(error.description))", code: SQLiteError.Codes.cannotOpen,
-        systemCode: error.systemCode)
     }
     let database = try Database(path: directory.path(of: temporary), options: options)
     try database.prepareForWriting()
@@ -134,12 +172,8 @@ struct DatabaseFile {
     try initialise(database)
     _ = try database.truncateLog()
     database.close()
-    do throws(DirectoryError) {
+    try files("make it") { () throws(DirectoryError) in
       try directory.rename(temporary, to: name)
-    } catch {
-      throw SQLiteError(
-        file: name, operation: "make it (\(error.description))", code: SQLiteError.Codes.cannotOpen,
-        systemCode: error.systemCode)
     }
   }
 

@@ -24,7 +24,7 @@ final class StateDirectory {
       for part in path[..<slash].split(separator: "/") {
         prefix += "/" + part
         // Whether it worked is seen when the directory itself is made.
-        _ = mkdir(prefix, 0o700)
+        try? SecureDirectory.make(prefix)
       }
     }
     directory = try SecureDirectory(at: path)
@@ -86,6 +86,8 @@ final class StateDirectory {
   func overwrite(_ name: String, _ bytes: [UInt8]) throws(DirectoryError) {
     try directory.overwrite(name, with: bytes)
   }
+
+  func sync(_ name: String) throws(DirectoryError) { try directory.sync(name) }
 
   func rename(_ name: String, to newName: String) throws(DirectoryError) {
     try directory.rename(name, to: newName)

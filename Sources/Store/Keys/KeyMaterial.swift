@@ -88,13 +88,27 @@ package enum KeyMaterial {
     return material
   }
 
+  /// Makes the first key file. It gets its name only when it is whole: a crash while it is made
+  /// must not leave an empty one, which no later start could use.
+  static func makeFirst(at path: String) throws(StoreOpenError) -> Secret {
+    let key = try make(at: path + successor, replacing: true)
+    try promote(path)
+    return key
+  }
+
   /// Makes a new key file; its content and its name are durable before it is used.
   static func make(at path: String, replacing: Bool = false) throws(StoreOpenError) -> Secret {
+    if replacing { unlink(path) }
+    guard let key = try? Secret.random(count: 32) else {
+      throw .unusable("no locked memory for the master key: raise LimitMEMLOCK=")
+    }
+    try write(key, to: path)
+    return key
+  }
+
+  /// Puts a key into a file that is not there yet, 0600; durable when it returns.
+  static func write(_ key: borrowing Secret, to path: String) throws(StoreOpenError) {
     do throws(SystemError) {
-      if replacing { unlink(path) }
-      guard let key = try? Secret.random(count: 32) else {
-        throw SystemError(operation: "lock memory for the master key", code: ENOMEM)
-      }
       let raw = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
       guard raw >= 0 else { throw .last("create the key file \(path)") }
       let file = FileDescriptor(owning: raw)
@@ -104,14 +118,13 @@ package enum KeyMaterial {
         unlink(path)
         throw error
       }
-      try syncDirectory(of: path)
-      return key
+      try SecureDirectory.syncParent(of: path)
     } catch {
       throw .unusable(error.description)
     }
   }
 
-  /// Lets the successor take the key file's place; the old key is overwritten first, since the
+  /// Lets the successor take the key file's place; an old key is overwritten first, since the
   /// keyring no longer has a slot for it.
   static func promote(_ path: String) throws(StoreOpenError) {
     do throws(SystemError) {
@@ -119,25 +132,17 @@ package enum KeyMaterial {
       if raw >= 0 {
         let file = FileDescriptor(owning: raw)
         let zeros = [UInt8](repeating: 0, count: 32)
-        _ = write(file.rawValue, zeros, zeros.count)
+        _ = Glibc.write(file.rawValue, zeros, zeros.count)
         fsync(file.rawValue)
       }
       guard rename(path + successor, path) == 0 else { throw .last("rename \(path)\(successor)") }
-      try syncDirectory(of: path)
+      try SecureDirectory.syncParent(of: path)
     } catch {
       throw .unusable(error.description)
     }
   }
 
   static func removeSuccessor(of path: String) { unlink(path + successor) }
-
-  static func syncDirectory(of path: String) throws(SystemError) {
-    let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-    let raw = Glibc.open(parent.isEmpty ? "/" : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard raw >= 0 else { throw .last("open \(parent)") }
-    let directory = FileDescriptor(owning: raw)
-    guard fsync(directory.rawValue) == 0 else { throw .last("sync \(parent)") }
-  }
 
   /// A key file that others may read is narrowed, with a warning. A credential is systemd's affair.
   private static func narrow(

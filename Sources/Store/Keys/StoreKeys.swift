@@ -1,5 +1,6 @@
+import Glibc
 import Platform
-package import Secrets
+import Secrets
 import Session
 
 /// Changes which keys open a store. The daemon must not be running: the directory's lock is taken.
@@ -20,13 +21,13 @@ package enum StoreKeys {
   /// has to open the store this once. Else a new key file takes the old one's place. A crash at any
   /// point leaves a store that opens with the old key or the new one; the next start finishes.
   package static func rekey(
-    _ configuration: StoreConfiguration, recoveryKey: consuming Secret? = nil
+    _ configuration: StoreConfiguration, recoveryKeyFile: String? = nil
   ) throws(StoreOpenError) -> Report {
     var warnings: [String] = []
     let directory = try openDirectory(configuration, &warnings)
     let lock = try SQLiteSessionStore.takeLock(directory)
     let source = KeySource.inForce(configuration, in: directory.path)
-    let old = try openWithAny(directory, configuration, recoveryKey, &warnings)
+    let old = try openWithAny(directory, configuration, recoveryKeyFile, &warnings)
     let fresh = try freshMaterial(source, &warnings)
     let revoked = old.stored.slots.filter { $0.label == Keyring.recoveryLabel }.count
     let keyring = try Keyring.successor(of: old, for: fresh, at: configuration.clock())
@@ -38,27 +39,31 @@ package enum StoreKeys {
       source: source.description, revokedRecoveryKeys: revoked, warnings: warnings)
   }
 
-  /// A further key, to be kept elsewhere, as text for a person: hexadecimal digits in groups.
+  /// Makes a further key, to be kept elsewhere, and writes it to a new file as text. It opens the
+  /// store for ``rekey(_:recoveryKeyFile:)``, should the master key be lost, and for nothing else.
+  /// Returns warnings.
   package static func addRecoveryKey(
-    _ configuration: StoreConfiguration
-  ) throws(StoreOpenError) -> Secret {
+    _ configuration: StoreConfiguration, to path: String
+  ) throws(StoreOpenError) -> [String] {
     var warnings: [String] = []
     let directory = try openDirectory(configuration, &warnings)
     let lock = try SQLiteSessionStore.takeLock(directory)
     var keyring = try openWithAny(directory, configuration, nil, &warnings)
-    let text = try Keyring.memory { () throws(SecretError) in
-      let random = try Secret.random(count: 32)
-      return try Secret(count: 71) { output in
-        random.withBytes { bytes in RecoveryText.write(bytes, into: output) }
-      }
-    }
+    let key = try Keyring.memory { () throws(SecretError) in try RecoveryKey.random() }
     let slot = try Keyring.memory { () throws(SecretError) in
-      try Keyring.slot(Keyring.recoveryLabel, keyring.volume, text, configuration.clock())
+      try Keyring.slot(Keyring.recoveryLabel, keyring.volume, key, configuration.clock())
     }
     keyring.stored.slots.append(slot)
-    try replaceKeyring(keyring, in: directory)
+    // The file first: a key that nobody has must not open the store.
+    try KeyMaterial.write(key, to: path)
+    do throws(StoreOpenError) {
+      try replaceKeyring(keyring, in: directory)
+    } catch {
+      unlink(path)
+      throw error
+    }
     _ = consume lock
-    return text
+    return warnings
   }
 
   /// Seals anew what a rekey that was cut short has left, and forgets the old store key.
@@ -99,7 +104,7 @@ package enum StoreKeys {
   /// Opened by the credential, the key file, or the recovery key.
   private static func openWithAny(
     _ directory: StateDirectory, _ configuration: StoreConfiguration,
-    _ recoveryKey: consuming Secret?, _ warnings: inout [String]
+    _ recoveryKeyFile: String?, _ warnings: inout [String]
   ) throws(StoreOpenError) -> Keyring {
     let stored: [UInt8]?
     do throws(DirectoryError) {
@@ -114,10 +119,9 @@ package enum StoreKeys {
       guard let material = try KeyMaterial.read(source, warnings: &warnings) else { continue }
       if let keyring = try Keyring.open(stored, with: material) { return keyring }
     }
-    if let recoveryKey = recoveryKey.take(),
-      let keyring = try Keyring.open(stored, with: recoveryKey)
-    {
-      return keyring
+    if let recoveryKeyFile {
+      let key = try RecoveryKey.read(recoveryKeyFile, warnings: &warnings)
+      if let keyring = try Keyring.open(stored, with: key) { return keyring }
     }
     throw .keyWrong("no key that was given opens the store in \(directory.path)")
   }
@@ -143,23 +147,6 @@ package enum StoreKeys {
       try directory.replace(FileName.keyring, keyring.encoded)
     } catch {
       throw StoreOpenError(error)
-    }
-  }
-}
-
-/// A recovery key as people copy it: eight groups of eight hexadecimal digits.
-enum RecoveryText {
-  static func write(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) {
-    let digits = Array("0123456789abcdef".utf8)
-    var offset = 0
-    for (index, byte) in bytes.enumerated() {
-      if index > 0, index.isMultiple(of: 4) {
-        output[offset] = UInt8(ascii: "-")
-        offset += 1
-      }
-      output[offset] = digits[Int(byte >> 4)]
-      output[offset + 1] = digits[Int(byte & 15)]
-      offset += 2
     }
   }
 }

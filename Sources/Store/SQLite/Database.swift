@@ -1,5 +1,4 @@
 import CSQLite
-import Glibc
 
 /// One SQLite connection, used on one thread at a time. It sets every option that the store's
 /// promises rest on; nothing else in the package calls SQLite (but ``Statement``).
@@ -133,14 +132,12 @@ final class Database {
   func error(_ operation: String, _ code: Int32) -> SQLiteError {
     SQLiteError(
       file: name, operation: operation, code: code,
-      systemCode: handle.map { sqlite3_system_errno($0) } ?? 0)
+      systemCode: handle.map { brewlog_sqlite_system_error($0) } ?? 0)
   }
 
-  /// A whole copy in a new file, synced; what was there under the name is replaced.
-  func backUp(to path: String) throws(SQLiteError) {
-    unlink(path)
+  /// A whole copy in an empty file. SQLite leaves its sync to the caller.
+  func copy(to path: String) throws(SQLiteError) {
     try run("VACUUM INTO ?", [.text(path)], to: "back the file up")
-    chmod(path, 0o600)
   }
 
   /// What the file holds cannot have been written by us.

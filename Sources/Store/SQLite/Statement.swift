@@ -125,6 +125,6 @@ struct Statement: ~Copyable {
     return SQLiteError(
       file: file, operation: operation,
       code: connection.map { sqlite3_extended_errcode($0) } ?? code,
-      systemCode: connection.map { sqlite3_system_errno($0) } ?? 0)
+      systemCode: connection.map { brewlog_sqlite_system_error($0) } ?? 0)
   }
 }

@@ -137,13 +137,6 @@ extension Database {
     try rows("PRAGMA \(name)", to: "read \(name)").first?.integer(0) ?? 0
   }
 
-  /// Nil where the file is whole; else what is wrong with it, in SQLite's words.
-  func integrityProblem() throws(SQLiteError) -> String? {
-    let first = try rows("PRAGMA integrity_check(1)", to: "check the file").first
-    let text = try first?.text(0) ?? "no answer"
-    return text == "ok" ? nil : text
-  }
-
   /// Whether this is a database of the schema's kind, and of which version. Reads only.
   func schemaVersion(_ schema: Schema) throws(SQLiteError) -> Int {
     guard try pragma("application_id") == schema.applicationID else {

@@ -1,9 +1,6 @@
 #pragma once
-// A SQLite VFS for tests, over the system's own. It fails the n-th call of a kind, and it models a
-// power cut: what was written since a file's last sync may be lost, in part and out of order.
-// One model for the process; tests that use it run one after another.
-
-#include <stdint.h>
+// A SQLite VFS for tests, over the system's own, that fails the n-th call of a kind.
+// One for the process; tests that use it run one after another.
 
 enum fault_kind {
   FAULT_NONE = 0,
@@ -17,14 +14,7 @@ enum fault_kind {
   FAULT_SYNC = 4,
 };
 
-// How much of what was not synced is on the medium after the cut.
-enum fault_survival {
-  SURVIVES_SYNCED = 0,
-  SURVIVES_ALL = 1,
-  SURVIVES_SOME = 2,
-};
-
-// Registers the VFS under the name "brewlog-fault", once; forgets all files and counts.
+// Registers the VFS under the name "brewlog-fault", once; forgets all counts.
 int fault_vfs_reset(void);
 
 // The n-th call from now that the kind applies to fails, and with `sticky` all later ones, too.
@@ -33,9 +23,3 @@ void fault_vfs_arm(enum fault_kind kind, int n, int sticky);
 // Calls since the last reset or arming: all that change a file, and syncs alone.
 int fault_vfs_calls(void);
 int fault_vfs_syncs(void);
-
-// Called before every call that changes a file, outside of the VFS's lock.
-void fault_vfs_observe(void (*observer)(void *), void *context);
-
-// Writes what would survive a cut now of every file that was opened into `directory`. 0: done.
-int fault_vfs_cut(const char *directory, enum fault_survival survival, uint32_t seed);

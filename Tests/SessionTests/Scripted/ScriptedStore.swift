@@ -28,6 +28,7 @@ final class ScriptedStore: SessionStore, TipStore {
     var gates: [Place: Latch] = [:]
     var failures: [Step: [StoreError]] = [:]
     var isClosed = false
+    var isCopied = false
   }
 
   private let state = Locked(State())
@@ -42,6 +43,13 @@ final class ScriptedStore: SessionStore, TipStore {
   /// Puts what an earlier run left in place.
   func prepare(_ body: (inout MemoryDisk) throws -> Void) rethrows {
     try state.withLock { try body(&$0.disk) }
+  }
+
+  /// As if the directory had come from another machine.
+  func becomeCopy() { state.withLock { $0.isCopied = true } }
+
+  func adoptMachine(permit: consuming WritePermit) async throws(StoreError) {
+    state.withLock { $0.isCopied = false }
   }
 
   /// Holds the next such step, once, until the gate is opened.
@@ -85,7 +93,9 @@ final class ScriptedStore: SessionStore, TipStore {
 
   func load() async throws(StoreError) -> LoadedSession {
     let disk = try await perform(.load) { $0 }
-    return disk.loaded()
+    var loaded = disk.loaded()
+    loaded.isCopied = state.withLock { $0.isCopied }
+    return loaded
   }
 
   func install(
