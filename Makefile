@@ -17,7 +17,7 @@ SOURCES := Sources Tests Package.swift
 # Swift Testing starts all tests at once by default: on two cores each then waits for all others.
 TEST_ENVIRONMENT := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 
-.PHONY: help deps build test demo format lint clean
+.PHONY: help deps build test cases demo format lint clean
 
 help: ## lists the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -45,6 +45,12 @@ build: deps ## builds all, for debugging
 test: deps ## builds and runs all tests
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	$(TEST_ENVIRONMENT) $(SWIFT) test --skip-build --disable-xctest
+
+cases: deps ## runs all tests, and lists which of them answer which public report
+	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	$(TEST_ENVIRONMENT) $(SWIFT) test --skip-build --disable-xctest >.build/test.log 2>&1 \
+	  || { grep -E '^✘' .build/test.log >&2; exit 1; }
+	@Tests/Cases/cases.py .build/test.log
 
 demo: build ## a session from sign-in to logout, with an upstream of its own
 	@BUILD_DIRECTORY="$$($(SWIFT) build --show-bin-path)" Sources/brewlog-demo-upstream/demo.sh
@@ -86,13 +92,28 @@ install: release manuals ## installs programs, units, manuals; DESTDIR= and PREF
 	  DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" SYSCONFDIR="$(SYSCONFDIR)" systemd/install
 
 deb: release manuals ## makes a Debian package, in .build/deb
+	@command -v dpkg-shlibdeps >/dev/null || $(MAKE) --no-print-directory deps PACKAGES=dpkg-dev
 	MAKE="$(MAKE)" systemd/debian/build .build/deb
 
 systemd-test: deb ## the whole table under systemd 252 and 257; needs root
-	Tests/Systemd/run --root 252 --root bare --root 257
+	$(SWIFT) build $(RELEASE_FLAGS) --product brewlogd-stuck
+	STUCK="$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/brewlogd-stuck" \
+	  Tests/Systemd/run --root 252 --root bare --root 257
 
-systemd-quick: deb ## the part of it that every change must pass: systemd 252 alone
-	Tests/Systemd/run --root 252 --quick
+# Seconds for the package, and for the table; past them it has failed, not hung.
+QUICK_BUILD_TIME := 900
+QUICK_TEST_TIME := 180
+
+systemd-quick: deps ## the part that every change must pass; where none boots it says so and is skipped
+	@if ! reason=$$(Tests/Systemd/run --able); then echo "systemd-quick: SKIPPED: $$reason"; exit 0; fi; \
+	timeout --kill-after=10 $(QUICK_BUILD_TIME) $(MAKE) --no-print-directory deb; \
+	status=0; \
+	timeout --kill-after=10 $(QUICK_TEST_TIME) Tests/Systemd/run --root 252 --quick || status=$$?; \
+	case $$status in \
+	  99) echo "systemd-quick: SKIPPED: no systemd boots here; the reason stands above" ;; \
+	  124 | 137) echo "systemd-quick: not done in $(QUICK_TEST_TIME) s" >&2; exit 1 ;; \
+	  *) exit $$status ;; \
+	esac
 
 # Fuzzing. Each target runs for SECONDS; what it finds new is kept below .build for the next run.
 FUZZ_TARGETS := messages replies methods upstream configuration interfaces
@@ -122,8 +143,8 @@ fuzz: deps ## feeds the parsers random bytes, SECONDS=60 each
 	fi
 
 .PHONY: oauth-test
-oauth-test: build ## signs in, refreshes and revokes at a real authorization server (from PyPI)
-	@Tests/OAuth/run.sh "$$($(SWIFT) build --show-bin-path)"
+oauth-test: build ## signs in, refreshes and revokes at a real server (from PyPI); CASES="Login Reuse"
+	@Tests/OAuth/run.sh "$$($(SWIFT) build --show-bin-path)" $(CASES)
 
 # Long looks at a running daemon, built as it ships.
 CALLS ?= 10000000
@@ -131,9 +152,29 @@ CONNECTIONS ?= 10000
 
 .PHONY: soak
 soak: deps ## CALLS=10000000 calls, CONNECTIONS=10000 at once
-	$(SWIFT) build -c release $(BUILD_FLAGS)
-	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" connections $(CONNECTIONS)
-	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" calls $(CALLS)
+	$(SWIFT) build $(RELEASE_FLAGS)
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/Soak" connections $(CONNECTIONS)
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/Soak" crowd
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/Soak" calls $(CALLS)
+
+# Speed, in ratios to others under the same load, and costs in instructions. Wants a quiet machine.
+BENCH_PROGRAMS := brewlogd brewlogctl bench-load bench-peer bench-spawn
+BENCH_RESULT := .build/bench
+ROUNDS ?= 5
+ONLY ?=
+
+.PHONY: bench bench-programs instructions
+bench-programs: deps
+	for program in $(BENCH_PROGRAMS); do $(SWIFT) build $(RELEASE_FLAGS) --product "$$program"; done
+
+bench: bench-programs ## compares its speed with a C server's, Redis's and (if installed) nginx's
+	@$(MAKE) --no-print-directory deps PACKAGES="redis-tools python3"
+	Tests/Bench/bench.py "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)" --rounds $(ROUNDS) \
+	  --only "$(ONLY)" --json $(BENCH_RESULT).json --svg $(BENCH_RESULT).svg
+
+instructions: bench-programs ## counts what a tip and a refresh cost; RECORD=--write keeps the figures
+	@$(MAKE) --no-print-directory deps PACKAGES="valgrind binutils python3"
+	Tests/Bench/instructions.py "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)" $(RECORD)
 
 .PHONY: interop
 interop: build ## calls the daemon with Varlink clients of others
@@ -146,3 +187,35 @@ POINTS ?= 1000
 crash: deps ## kills the daemon at POINTS=1000 points, half at its calls, half at random times
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	BREWLOG_CRASH_POINTS=$(POINTS) $(SWIFT) test --skip-build --disable-xctest --filter CrashPointTests
+
+# Races: the whole exploration, and the faults that it must catch. Both want a quiet machine.
+RACE_SECONDS ?= 240
+MUTANT_WORK := .build/mutants
+MUTANTS := Tests/Mutants/mutants.py
+
+.PHONY: races mutants mutants-built mutants-sample
+races: deps ## explores the schedules of all worlds, RACE_SECONDS=240
+	$(SWIFT) build $(RELEASE_FLAGS) --product brewlog-races
+	"$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/brewlog-races" --seconds $(RACE_SECONDS)
+
+# Whatever of it runs real threads; the daemon that the end-to-end tests start is built alike.
+TSAN_FLAGS := --sanitize=thread --scratch-path .build/tsan
+TSAN_ENVIRONMENT := TSAN_OPTIONS=halt_on_error=1 SWIFT_BACKTRACE=enable=no
+TSAN_FILTER := SimulationTests|SessionTests|StoreTests|PlatformTests|EndToEnd.*(Race|Refresh|Logout)
+
+.PHONY: tsan
+tsan: deps ## the worlds on real threads under ThreadSanitizer, THREAD_ROUNDS=10
+	$(SWIFT) build --build-tests $(TSAN_FLAGS) $(BUILD_FLAGS)
+	$(TEST_ENVIRONMENT) $(TSAN_ENVIRONMENT) BREWLOG_THREAD_ROUNDS=$(or $(THREAD_ROUNDS),10) \
+	  $(SWIFT) test --skip-build --disable-xctest $(TSAN_FLAGS) --filter '$(TSAN_FILTER)'
+
+mutants-built: deps
+	$(MUTANTS) build $(MUTANT_WORK) --swift "$(SWIFT)" $(MUTANT_TESTS)
+
+# The store's faults are judged by its own tests, too, which are built in the copy for that.
+mutants: MUTANT_TESTS := --tests
+mutants: mutants-built ## puts faults into copies of the sources, and shows which are caught
+	$(MUTANTS) run $(MUTANT_WORK) --swift "$(SWIFT)" --tests
+
+mutants-sample: mutants-built ## the same for as many as MUTANT_SECONDS=100 allow, drawn by SEED=1
+	$(MUTANTS) run $(MUTANT_WORK) --for $(or $(MUTANT_SECONDS),100) --seed $(or $(SEED),1)

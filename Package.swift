@@ -89,12 +89,21 @@ let package = Package(
     // The heart, run by a script: every schedule of small worlds, random ones of large worlds.
     .target(
       name: "Simulation",
-      dependencies: ["Execution", "JSON", "Requests", "Secrets", "Session", "Tips"],
+      dependencies: ["Execution", "JSON", "Requests", "Secrets", "Session", "Store", "Tips"],
       path: "Tests/Simulation"),
+    .target(name: "PlainSecrets", path: "Tests/PlainSecrets"),
+    .executableTarget(
+      name: "brewlog-races", dependencies: ["PlainSecrets", "Simulation"], path: "Tests/Races"),
     .testTarget(
       name: "SessionTests",
       dependencies: [
         "Execution", "JSON", "Platform", "Requests", "Secrets", "Session", "Simulation",
+        "TestSupport", "Tips",
+      ]),
+    .testTarget(
+      name: "SimulationTests",
+      dependencies: [
+        "Execution", "JSON", "Platform", "Requests", "Secrets", "Session", "Simulation", "Store",
         "TestSupport", "Tips",
       ]),
     .testTarget(
@@ -122,7 +131,8 @@ let package = Package(
     .testTarget(
       name: "DaemonTests",
       dependencies: [
-        "BrewlogAPI", "Configuration", "Daemon", "Execution", "JSON", "Platform", "Requests",
+        "BrewlogAPI", "Configuration", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform",
+        "Requests",
         "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl", "brewlogd",
       ]),
     // The daemon, whole, in a program that can be ended at any one of its calls.
@@ -134,8 +144,19 @@ let package = Package(
         "BrewlogAPI", "CrashingDaemon", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform",
         "TestSupport", "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
       ], exclude: ["Interop"]),
+    // Loads servers with calls, is one, and times processes (`make bench`): C, so that they are not
+    // what limits.
+    .executableTarget(name: "bench-load", path: "Tests/Bench/Load"),
+    .executableTarget(name: "bench-peer", path: "Tests/Bench/Peer"),
+    .executableTarget(name: "bench-spawn", path: "Tests/Bench/Spawn"),
     .executableTarget(
-      name: "Soak", dependencies: ["DemoUpstream", "Platform", "TestSupport"], path: "Tests/Soak"),
+      name: "Soak", dependencies: ["DemoUpstream", "Execution", "Platform", "TestSupport"],
+      path: "Tests/Soak"),
+    // A daemon whose refreshes can be made not to end (`make systemd-test`).
+    .executableTarget(
+      name: "brewlogd-stuck",
+      dependencies: ["Daemon", "Execution", "Platform", "Secrets", "Session"],
+      path: "Tests/Systemd/Stuck"),
     .testTarget(name: "ConventionTests", dependencies: ["BrewlogAPI", "Varlink"]),
   ],
   swiftLanguageModes: [.v6]
@@ -165,7 +186,9 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .treatAllWarnings(as: .error),
 ]
-let cTargets = ["CDisk", "CFaultVFS", "CFuzz", "CLinux", "CSystemd", "CTestDefaults"]
+let cTargets = [
+  "CDisk", "CFaultVFS", "CFuzz", "CLinux", "CSystemd", "CTestDefaults", "PlainSecrets",
+]
 for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = strict
 }

@@ -19,6 +19,7 @@ struct SessionSummary {
       let when = left > 0 ? context.words.relative(needed) : "now"
       fields.row(
         "Sign-in", StyledText("needed again \(when)", left < 86_400 ? .warning : .plain))
+      if let basis = snapshot.loginNeededBasis { fields.row("", StyledText(basis, .faint)) }
     }
     if !snapshot.durable {
       fields.row(

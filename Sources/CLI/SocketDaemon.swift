@@ -27,7 +27,9 @@ package final class SocketDaemon: DaemonPort {
     tick: Duration?, _ each: (StreamStep) -> Bool
   ) throws(ClientError) {
     try connect()
-    try client?.stream(method.rawValue, parameters, alongside: others, tick: tick, each)
+    try client?.stream(
+      method.rawValue, parameters, first: CommandContext.upstream, alongside: others, tick: tick,
+      each)
   }
 
   package func serverUID() throws(ClientError) -> UInt32 {

@@ -2,17 +2,23 @@
 struct Form<Value: Sendable>: Sendable {
   /// Follows "is not": "a time span such as 60s".
   let expectation: String
+  /// What there is to say of this text besides, where it is not of this form: "it has 108".
+  let remark: @Sendable (String) -> String?
   /// Nil: it is not of this form. Never called with an empty text: that resets.
   let parse: @Sendable (String) -> Value?
 
-  init(_ expectation: String, _ parse: @escaping @Sendable (String) -> Value?) {
+  init(
+    _ expectation: String, remark: @escaping @Sendable (String) -> String? = { _ in nil },
+    _ parse: @escaping @Sendable (String) -> Value?
+  ) {
     self.expectation = expectation
+    self.remark = remark
     self.parse = parse
   }
 
   /// The same form for a value that may be missing.
   var optional: Form<Value?> {
-    Form<Value?>(expectation) { [parse] text in parse(text).map { .some($0) } }
+    Form<Value?>(expectation, remark: remark) { [parse] text in parse(text).map { .some($0) } }
   }
 }
 
@@ -92,7 +98,10 @@ extension Form where Value == String {
     text.hasPrefix("/") && !text.split(separator: "/").contains("..") ? text : nil
   }
 
-  static let socketPath = Form("an absolute path of at most 107 bytes") { text in
+  static let socketPath = Form(
+    "an absolute path of at most 107 bytes",
+    remark: { $0.utf8.count <= 107 ? nil : "it has \($0.utf8.count)" }
+  ) { text in
     // sockaddr_un holds 108, with a zero at the end.
     text.utf8.count <= 107 ? Form<String>.file.parse(text) : nil
   }

@@ -29,12 +29,14 @@ struct KeyDescription: Sendable {
   let name: KeyName
   let fallbackText: String
   let expectation: String
+  let remark: @Sendable (String) -> String?
   let isWellFormed: @Sendable (String) -> Bool
 
   init<Value: Sendable>(_ key: Key<Value>) {
     name = key.name
     fallbackText = key.fallbackText
     expectation = key.form.expectation
+    remark = key.form.remark
     isWellFormed = { [form = key.form] text in form.parse(text) != nil }
   }
 }

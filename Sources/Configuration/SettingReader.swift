@@ -31,10 +31,12 @@ struct SettingReader {
       return
     }
     if !assignment.value.isEmpty, !description.isWellFormed(assignment.value) {
+      let remark = description.remark(assignment.value).map { " (\($0))" } ?? ""
       problems.append(
         .init(
           at: assignment.origin, key: assignment.key,
-          "\(quoted(shown(assignment.value, of: name))) is not \(description.expectation)"))
+          "\(quoted(shown(assignment.value, of: name))) is not \(description.expectation)\(remark)")
+      )
     }
     assignments[name, default: []].append(assignment)
   }

@@ -3,8 +3,8 @@ import Platform
 import Varlink
 
 /// Who may call which method: root and the daemon's own user all; the users and groups of `Control=`
-/// all; those of `Read=` what the method table says is `read`. Names are looked up when it is made,
-/// never while a call waits.
+/// all; those of `Read=` what the method table says is `read`. It knows numbers only: nothing is looked
+/// up while a call waits.
 struct Access: Sendable {
   struct Members: Equatable, Sendable {
     var users: Set<UInt32> = []
@@ -29,6 +29,7 @@ struct Access: Sendable {
   }
 
   func verdict(on method: APIMethod, for peer: PeerCredentials) -> Verdict {
+    guard allows(method, to: peer) else { return refusal(of: method) }
     if peer.uid == 0 { return Verdict(allowed: true, rule: "root always may") }
     if peer.uid == ownUID {
       return Verdict(allowed: true, rule: "the daemon's own user always may")
@@ -38,10 +39,17 @@ struct Access: Sendable {
     case .read where read.contains(peer):
       return Verdict(allowed: true, rule: "[Access] Read=\(read.text)")
     case .read, .control:
-      if control.contains(peer) {
-        return Verdict(allowed: true, rule: "[Access] Control=\(control.text)")
-      }
-      return refusal(of: method)
+      return Verdict(allowed: true, rule: "[Access] Control=\(control.text)")
+    }
+  }
+
+  /// Whether ``verdict(on:for:)`` allows it, without the words.
+  func allows(_ method: APIMethod, to peer: PeerCredentials) -> Bool {
+    if peer.uid == 0 || peer.uid == ownUID { return true }
+    return switch method.access {
+    case .open: true
+    case .read: read.contains(peer) || control.contains(peer)
+    case .control: control.contains(peer)
     }
   }
 
@@ -70,19 +78,21 @@ struct Access: Sendable {
     name.hasPrefix("@") && name != "@root" && name != "@0"
   }
 
-  /// Looks the names up; those that do not resolve allow nobody, and are returned as warnings.
-  static func members(of names: [String], key: String) -> (Members, warnings: [String]) {
+  /// Names without a number allow nobody, and are returned as warnings.
+  static func members(
+    of names: [String], key: String, _ accounts: AccountNames
+  ) -> (Members, warnings: [String]) {
     var members = Members(text: names.joined(separator: " "))
     var warnings: [String] = []
     for name in names {
       if name.hasPrefix("@") {
         let group = String(name.dropFirst())
-        if let gid = Accounts.groupID(of: group) {
+        if let gid = accounts.groupID(of: group) {
           members.groups.insert(gid)
         } else {
           warnings.append("[Access] \(key)=: there is no group \(group); it allows nobody")
         }
-      } else if let uid = Accounts.userID(of: name) {
+      } else if let uid = accounts.userID(of: name) {
         members.users.insert(uid)
       } else {
         warnings.append("[Access] \(key)=: there is no user \(name); it allows nobody")

@@ -1,16 +1,27 @@
 import Configuration
 import Glibc
 import Platform
+package import Session
 
 /// The program: from a command line to an exit code.
 package enum BrewlogDaemon {
   package static let version = "0.1.0"
 
-  package static func main() -> Never {
-    exit(run(Array(CommandLine.arguments.dropFirst()), environment: Environment.present).rawValue)
+  /// Puts something in the token endpoint's place: a daemon that fails on purpose is the tests'.
+  package typealias Decoration = @Sendable (any TokenEndpoint) -> any TokenEndpoint
+
+  package static func main(decorating decorate: @escaping Decoration = { $0 }) -> Never {
+    exit(
+      run(
+        Array(CommandLine.arguments.dropFirst()), environment: Environment.present,
+        decorating: decorate
+      ).rawValue)
   }
 
-  static func run(_ arguments: [String], environment: [String: String]) -> ExitCode {
+  static func run(
+    _ arguments: [String], environment: [String: String],
+    decorating decorate: @escaping Decoration = { $0 }
+  ) -> ExitCode {
     let log = Log(level: .info, form: .fitting(environment))
     let options: DaemonOptions
     do throws(DaemonOptions.UsageError) {
@@ -26,7 +37,7 @@ package enum BrewlogDaemon {
     case .version:
       printOut("brewlogd \(version)\n")
       return .stopped
-    case .run: return serve(source(options, environment), log)
+    case .run: return serve(source(options, environment), log, decorate)
     case .checkConfiguration, .rekey, .addRecoveryKey: break
     }
     let configuration: DaemonConfiguration
@@ -55,13 +66,17 @@ package enum BrewlogDaemon {
   }
 
   /// A service from here on: faults go to the log and to the service manager.
-  private static func serve(_ source: ConfigurationSource, _ log: Log) -> ExitCode {
+  private static func serve(
+    _ source: ConfigurationSource, _ log: Log, _ decorate: @escaping Decoration
+  ) -> ExitCode {
     let manager = ServiceManager { log(.warning, $0) }
     var passed: Int32?
     do throws(StartFault) {
       // First, so that no fault leaves those who wait at it unanswered.
       passed = try takePassedSocket()
-      return try DaemonStart(source: source, manager: manager, log: log).run(passed)
+      return try DaemonStart(
+        source: source, manager: manager, log: log, decorate: decorate
+      ).run(passed)
     } catch {
       for line in error.lines { log(.error, line, LogFields(event: "startFailed")) }
       manager.notify(.status(error.lines.last ?? "the start failed"))

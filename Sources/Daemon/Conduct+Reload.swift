@@ -7,16 +7,14 @@ import Upstream
 /// The configuration, read again.
 extension Conduct {
   /// Takes up what the files say now, all of it or nothing: on any fault the old configuration stays
-  /// in force. Returns what changed. The service manager sees the reload begin and end; the files are
-  /// read without a pause in between, so two reloads follow each other.
-  func reload() throws(ConfigurationError) -> [EffectiveSetting] {
+  /// in force. Returns what changed. The service manager sees the reload begin and end.
+  func reload() async throws(ConfigurationError) -> [EffectiveSetting] {
     manager.notify(
       .reloading(monotonicMicroseconds: ServiceManager.monotonicMicroseconds),
       .status("reading the configuration"))
-    defer { manager.notify(.ready, .status(status)) }
+    defer { if !isStopping { manager.notify(.ready, .status(status)) } }
     do throws(ConfigurationError) {
-      let new = try DaemonConfiguration.load(from: source)
-      let changed = try take(new)
+      let changed = try await readAndTake()
       metrics.countReload(succeeded: true)
       return changed
     } catch {
@@ -31,17 +29,30 @@ extension Conduct {
     }
   }
 
+  /// The files are read again once the names in them are known: what is taken up is what they say in
+  /// that very turn, so of two reloads the later one has the newer files.
+  private func readAndTake() async throws(ConfigurationError) -> [EffectiveSetting] {
+    var accounts = AccountNames(asking: [])
+    while !isStopping {
+      let new = try DaemonConfiguration.load(from: source)
+      let names = AccountNames.names(in: new)
+      if accounts.covers(names) { return try take(new, accounts) }
+      accounts = await AccountNames.lookUp(names, askAccount)
+    }
+    return []
+  }
+
   private func take(
-    _ new: DaemonConfiguration
+    _ new: DaemonConfiguration, _ accounts: AccountNames
   ) throws(ConfigurationError) -> [EffectiveSetting] {
     let change = ConfigurationChange(from: configuration, to: new)
     do throws(DaemonGraph.Fault) {
-      try graph?.adopt(change.inForce, from: configuration)
+      try graph?.adopt(change.inForce, from: configuration, accounts)
     } catch {
       throw ConfigurationError(unusable: error.message)
     }
     let socket = change.inForce.socket
-    keeper?.assumeIsolated { $0.adopt(mode: socket.mode, group: socket.group) }
+    keeper?.assumeIsolated { $0.adopt(mode: socket.mode, group: socket.group, accounts) }
     log.setLevel(Log.Level(change.inForce.log.level))
     configuration = change.inForce
     tell(change)

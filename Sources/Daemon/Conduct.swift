@@ -17,6 +17,7 @@ actor Conduct {
   let log: Log
   let metrics = DaemonMetrics()
   let source: ConfigurationSource
+  let askAccount: AccountNames.Ask
   var configuration: DaemonConfiguration
   var graph: DaemonGraph?
   var keeper: SocketKeeper?
@@ -25,16 +26,18 @@ actor Conduct {
   /// Which of the watchdog's questions to the store is open.
   var openPulse = false
   private var isStatusDue = false
-  private var isStopping = false
+  private(set) var isStopping = false
   private var flushTimer: TimerID?
 
   init(
     loop: EventLoop, manager: ServiceManager, source: ConfigurationSource,
-    configuration: DaemonConfiguration, log: Log
+    configuration: DaemonConfiguration, log: Log,
+    askAccount: @escaping AccountNames.Ask = AccountNames.ask
   ) {
     self.loop = loop
     self.manager = manager
     self.source = source
+    self.askAccount = askAccount
     self.configuration = configuration
     self.log = log
     unownedExecutor = loop.asUnownedSerialExecutor()
@@ -51,6 +54,7 @@ actor Conduct {
     log(
       .notice, "brewlogd \(BrewlogDaemon.version) serves \(socketPath)", LogFields(event: "started")
     )
+    graph.startTips()
     startWatchdog()
     flushLater()
     graph.transport.assumeIsolated { $0.open() }

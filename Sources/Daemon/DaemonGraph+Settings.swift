@@ -163,10 +163,13 @@ extension DaemonGraph {
     return limits
   }
 
-  static func access(_ configuration: DaemonConfiguration, _ log: Log) -> Access {
-    let (read, readWarnings) = Access.members(of: configuration.access.read, key: "Read")
+  static func access(
+    _ configuration: DaemonConfiguration, _ accounts: AccountNames, _ log: Log
+  ) -> Access {
+    let (read, readWarnings) = Access.members(
+      of: configuration.access.read, key: "Read", accounts)
     let (control, controlWarnings) = Access.members(
-      of: configuration.access.control, key: "Control")
+      of: configuration.access.control, key: "Control", accounts)
     for warning in readWarnings + controlWarnings { log(.warning, warning) }
     return Access(read: read, control: control, ownUID: Accounts.ownUserID)
   }

@@ -19,6 +19,7 @@ struct DaemonGraph: Sendable {
   let coordinator: SessionCoordinator
   let requester: ResilientRequester
   let tips: TipService
+  let texts: FreshTexts
   let events: EventHub
   let grants: LoginGrants
   let logins: LoginCoordinator
@@ -37,8 +38,9 @@ struct DaemonGraph: Sendable {
   }
 
   init(
-    configuration: DaemonConfiguration, loop: EventLoop, store: OpenedStore, conduct: Conduct,
-    environment: [String: String], log: Log
+    configuration: DaemonConfiguration, accounts: AccountNames, loop: EventLoop,
+    store: OpenedStore, conduct: Conduct, environment: [String: String], log: Log,
+    decorate: BrewlogDaemon.Decoration = { $0 }
   ) throws(Fault) {
     self.loop = loop
     self.store = store
@@ -56,7 +58,7 @@ struct DaemonGraph: Sendable {
     }
     let authorization = try Self.authorization(
       configuration, transport, loop, credentialsDirectory: credentialsDirectory)
-    endpoint = ReplaceableEndpoint(authorization.endpoint)
+    endpoint = ReplaceableEndpoint(decorate(authorization.endpoint))
     grants = LoginGrants(authorization.means, endpoint: endpoint)
     let report: @Sendable (SessionEvent) -> Void = { event in
       Self.tell(event, log, events)
@@ -74,15 +76,18 @@ struct DaemonGraph: Sendable {
       ground: loop, coordinator: coordinator, transport: transport,
       base: configuration.upstream.baseURL, policy: Self.retryPolicy(configuration),
       requestTimeout: configuration.upstream.requestTimeout)
+    let texts = FreshTexts(gate: coordinator.gate)
+    self.texts = texts
     tips = TipService(
       ground: loop, coordinator: coordinator, requester: requester, store: store.tips,
       freshness: Self.freshness(configuration), paths: Self.paths(configuration),
-      fields: try Self.fields(configuration), keep: configuration.cache.keepTips
+      fields: try Self.fields(configuration), keep: configuration.cache.keepTips,
+      changed: { texts.removeAll() }
     ) { fault in log(.warning, "tips are kept in memory only: \(fault)") }
     handler = MeasuredHandler(
       Self.handler(
-        configuration, loop,
-        (coordinator, requester, tips, events, logins, revocations), conduct, log, startedAt),
+        configuration, accounts, loop,
+        (coordinator, requester, tips, texts, events, logins, revocations), conduct, log, startedAt),
       metrics: conduct.metrics)
     server = VarlinkServer(
       loop: loop,
@@ -95,20 +100,20 @@ struct DaemonGraph: Sendable {
 
   /// What the methods ask.
   private typealias Parts = (
-    SessionCoordinator, ResilientRequester, TipService, EventHub, LoginCoordinator,
+    SessionCoordinator, ResilientRequester, TipService, FreshTexts, EventHub, LoginCoordinator,
     RevocationCoordinator
   )
 
   private static func handler(
-    _ configuration: DaemonConfiguration, _ loop: EventLoop, _ parts: Parts, _ conduct: Conduct,
-    _ log: Log, _ startedAt: Instant
+    _ configuration: DaemonConfiguration, _ accounts: AccountNames, _ loop: EventLoop,
+    _ parts: Parts, _ conduct: Conduct, _ log: Log, _ startedAt: Instant
   ) -> MethodHandler {
     MethodHandler(
-      loop: loop, coordinator: parts.0, requester: parts.1, tips: parts.2, events: parts.3,
-      logins: parts.4, revocations: parts.5,
+      loop: loop, coordinator: parts.0, requester: parts.1, tips: parts.2, texts: parts.3,
+      events: parts.4, logins: parts.5, revocations: parts.6,
       quota: QuotaKeeper(ground: loop, perMinute: configuration.access.requestsPerMinute),
-      access: access(configuration, log), refusals: RefusalLog(ground: loop, log: log),
-      configuration: configuration, log: log,
+      access: access(configuration, accounts, log),
+      refusals: RefusalLog(ground: loop, log: log), configuration: configuration, log: log,
       startedAt: startedAt, conduct: conduct)
   }
 
@@ -155,10 +160,18 @@ struct DaemonGraph: Sendable {
     await revocations.follow()
     try await coordinator.start()
     try await events.start()
-    await tips.start()
+    await tips.expectStored()
     await revocations.start()
     loop.perform { watchNetwork() }
     try await server.serve(on: listener)
+  }
+
+  /// What READY does not wait for: thousands of stored tips are checked, then read.
+  func startTips() {
+    Task(executorPreference: loop) {
+      for warning in await store.checkTips() { log(.warning, warning) }
+      await tips.load()
+    }
   }
 
   /// On the loop. An upstream that was away is asked again as soon as the network has changed.
@@ -174,7 +187,9 @@ struct DaemonGraph: Sendable {
   }
 
   /// On the loop, from a reload. What can fail comes first, so that it is all or nothing.
-  func adopt(_ new: DaemonConfiguration, from old: DaemonConfiguration) throws(Fault) {
+  func adopt(
+    _ new: DaemonConfiguration, from old: DaemonConfiguration, _ accounts: AccountNames
+  ) throws(Fault) {
     let fields = try Self.fields(new)
     if new.upstream != old.upstream || new.auth != old.auth {
       let curl = try Self.curl(new, loop)
@@ -198,8 +213,9 @@ struct DaemonGraph: Sendable {
     server.assumeIsolated { $0.adopt(Self.limits(new)) }
     handler.use(
       Self.handler(
-        new, loop, (coordinator, requester, tips, events, logins, revocations), conduct, log,
-        startedAt))
+        new, accounts, loop, (coordinator, requester, tips, texts, events, logins, revocations),
+        conduct,
+        log, startedAt))
   }
 
   /// No new calls, callers answered, the exchange in flight finished and stored, the store closed.

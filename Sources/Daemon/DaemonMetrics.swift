@@ -60,8 +60,22 @@ final class DaemonMetrics: Sendable {
     var outcome: UpstreamOutcome
   }
 
+  /// Counts the calls of one method.
+  final class CallMeter: Sendable {
+    private let series = Locked(CallSeries())
+
+    var present: CallSeries { series.withLock { $0 } }
+
+    func count(from start: Instant, to end: Instant, error: String?) {
+      series.withLock { series in
+        series.durations.record(
+          nanoseconds: Int64(clamping: end.nanoseconds &- min(start.nanoseconds, end.nanoseconds)))
+        if let error { series.errors[error, default: 0] += 1 }
+      }
+    }
+  }
+
   struct State: Sendable {
-    var calls: [APIMethod: CallSeries] = [:]
     var upstream: [UpstreamKey: Histogram] = [:]
     var commits = Histogram(bounds: Histogram.localBounds)
     var commitStarted: Instant?
@@ -70,15 +84,21 @@ final class DaemonMetrics: Sendable {
   }
 
   private let state = Locked(State())
+  private let meters: [APIMethod: CallMeter]
+
+  init() {
+    meters = Dictionary(
+      uniqueKeysWithValues: APIMethod.allCases.map { ($0, CallMeter()) })
+  }
 
   var present: State { state.withLock { $0 } }
 
-  func countCall(_ method: APIMethod, took span: Duration, error: String?) {
-    state.withLock { state in
-      state.calls[method, default: CallSeries()].durations.record(span)
-      if let error { state.calls[method, default: CallSeries()].errors[error, default: 0] += 1 }
-    }
+  /// The methods that were called so far.
+  var calls: [APIMethod: CallSeries] {
+    meters.mapValues(\.present).filter { $0.value.durations.count > 0 }
   }
+
+  func meter(of method: APIMethod) -> CallMeter { meters[method] ?? CallMeter() }
 
   func countUpstream(_ purpose: UpstreamPurpose, _ outcome: UpstreamOutcome, took span: Duration) {
     let key = UpstreamKey(purpose: purpose, outcome: outcome)
@@ -120,20 +140,32 @@ struct Histogram: Sendable, Equatable {
   ]
 
   let bounds: [Double]
+  /// The same in nanoseconds, which are compared faster than spans are divided.
+  private let limits: [Int64]
   /// How many fell into each bucket, not yet added up; the last is past all bounds.
   private(set) var counts: [Int]
-  private(set) var sum = 0.0
+  private var nanoseconds: Int64 = 0
 
   init(bounds: [Double]) {
     self.bounds = bounds
+    limits = bounds.map { Int64(($0 * 1e9).rounded()) }
     counts = [Int](repeating: 0, count: bounds.count + 1)
   }
+
+  /// In seconds.
+  var sum: Double { Double(nanoseconds) / 1e9 }
 
   var count: Int { counts.reduce(0, +) }
 
   mutating func record(_ span: Duration) {
-    let seconds = max(0, span / .seconds(1))
-    sum += seconds
-    counts[bounds.firstIndex { seconds <= $0 } ?? bounds.count] += 1
+    record(nanoseconds: span.clampedNanoseconds)
+  }
+
+  mutating func record(nanoseconds span: Int64) {
+    let span = max(0, span)
+    nanoseconds = nanoseconds.addingReportingOverflow(span).partialValue
+    var bucket = 0
+    while bucket < limits.count, span > limits[bucket] { bucket += 1 }
+    counts[bucket] += 1
   }
 }

@@ -25,6 +25,7 @@ struct DaemonStart {
   let source: ConfigurationSource
   let manager: ServiceManager
   let log: Log
+  let decorate: BrewlogDaemon.Decoration
 
   /// `passed` is a listening socket that the service manager has bound.
   func run(_ passed: Int32?) throws(StartFault) -> ExitCode {
@@ -48,18 +49,19 @@ struct DaemonStart {
     let conduct = Conduct(
       loop: loop, manager: manager, source: source, configuration: configuration, log: log)
     let store = try openStore(configuration, conduct.metrics)
+    let accounts = AccountNames(asking: AccountNames.names(in: configuration))
     let graph: DaemonGraph
     do throws(DaemonGraph.Fault) {
       graph = try DaemonGraph(
-        configuration: configuration, loop: loop, store: store, conduct: conduct,
-        environment: source.environment, log: log)
+        configuration: configuration, accounts: accounts, loop: loop, store: store,
+        conduct: conduct, environment: source.environment, log: log, decorate: decorate)
     } catch {
       throw StartFault(.configuration, error.message)
     }
     if let passed {
       return serve(graph, conduct, on: passed, keeper: nil, configuration)
     }
-    let (keeper, raw) = try bind(configuration, loop)
+    let (keeper, raw) = try bind(configuration, accounts, loop)
     return serve(graph, conduct, on: raw, keeper: keeper, configuration)
   }
 
@@ -88,13 +90,14 @@ struct DaemonStart {
   }
 
   private func bind(
-    _ configuration: DaemonConfiguration, _ loop: EventLoop
+    _ configuration: DaemonConfiguration, _ accounts: AccountNames, _ loop: EventLoop
   ) throws(StartFault) -> (SocketKeeper, listener: Int32) {
     do throws(SocketError) {
-      var bound = try Listening.bind(configuration.socket, log: log)
+      var bound = try Listening.bind(configuration.socket, accounts, log: log)
       let raw = bound.takeListener()?.release() ?? -1
       let keeper = SocketKeeper(
-        loop: loop, bound: bound, configuration: configuration.socket, log: log)
+        loop: loop, bound: bound, configuration: configuration.socket, accounts: accounts,
+        log: log)
       return (keeper, raw)
     } catch {
       let code: ExitCode = if case .inUse = error { .alreadyRunning } else { .cannotCreate }

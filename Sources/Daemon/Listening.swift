@@ -11,18 +11,20 @@ enum Listening {
 
   /// The runtime directory is made where it is the daemon's to make.
   static func bind(
-    _ socket: DaemonConfiguration.Socket, log: Log
+    _ socket: DaemonConfiguration.Socket, _ accounts: AccountNames, log: Log
   ) throws(SocketError) -> BoundSocket {
     makeDirectory(directory(of: socket.path))
     let bound = try UnixSocket.listen(at: socket.path, mode: socket.mode, backlog: 4_096)
-    setGroup(socket, log: log)
+    setGroup(socket, accounts, log: log)
     return bound
   }
 
   /// A group that does not resolve is a warning: the socket keeps the daemon's own.
-  static func setGroup(_ socket: DaemonConfiguration.Socket, log: Log) {
+  static func setGroup(
+    _ socket: DaemonConfiguration.Socket, _ accounts: AccountNames, log: Log
+  ) {
     guard let group = socket.group else { return }
-    guard let gid = Accounts.groupID(of: group) else {
+    guard let gid = accounts.groupID(of: group) else {
       log(
         .warning,
         "[Socket] Group=: there is no group \(group); the socket keeps the daemon's own")

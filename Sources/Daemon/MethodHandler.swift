@@ -15,6 +15,7 @@ struct MethodHandler: CallHandler {
   let coordinator: SessionCoordinator
   let requester: ResilientRequester
   let tips: TipService
+  let texts: FreshTexts
   let events: EventHub
   let logins: LoginCoordinator
   let revocations: RevocationCoordinator
@@ -39,6 +40,31 @@ struct MethodHandler: CallHandler {
       return try route(method, call, caller)
     } catch {
       return .now(.failure(error))
+    }
+  }
+
+  /// A tip that is asked for as it is, in the way that nearly all calls ask: in place where the
+  /// cache has it fresh. The answer may still be another; then the call goes the usual way.
+  func prepare(_ call: Call) -> PreparedAnswer? {
+    guard !call.more, !call.oneway, let method = MethodTable.method(named: call.method),
+      let key = TipKey(plainCall: method, call.parameters)
+    else { return nil }
+    // Only what is needed: a copy of all parts for each call would cost more than the call.
+    let (access, tips, texts, encode) = (access, tips, texts, encodeText)
+    return { caller in
+      guard access.allows(method, to: caller.peer) else { return nil }
+      if let text = texts.text(of: key, at: SystemClock.wallTime) { return .now(.success(text)) }
+      guard let fresh = tips.assumeIsolated({ $0.fresh(key) }), let text = encode(fresh.entry)
+      else { return nil }
+      texts.put(text, for: key, holds: fresh.holds)
+      return .now(.success(text))
+    }
+  }
+
+  private var encodeText: @Sendable (TipEntry) -> [UInt8]? {
+    { entry in
+      guard case .success(let bytes) = encode(SnapshotMapping.entry(entry)) else { return nil }
+      return bytes
     }
   }
 

@@ -6,7 +6,8 @@ import Tips
 /// From the domain's values to the contract's.
 enum SnapshotMapping {
   static func snapshot(_ session: SessionSnapshot) -> Snapshot {
-    var snapshot = snapshot(session.facts, generation: session.generation)
+    var snapshot = snapshot(
+      session.facts, generation: session.generation, session.loginForecast)
     switch session.phase {
     case .signedOut(let reason):
       snapshot.state = .signedOut
@@ -31,7 +32,8 @@ enum SnapshotMapping {
   }
 
   static func snapshot(_ stored: PersistedSession) -> Snapshot {
-    var snapshot = snapshot(stored.facts, generation: stored.generation)
+    var snapshot = snapshot(
+      stored.facts, generation: stored.generation, stored.loginForecast)
     snapshot.state = stored.facts == nil ? .signedOut : .signedIn
     snapshot.reason = stored.facts == nil ? stored.signedOutReason : nil
     snapshot.accessTokenFingerprint = stored.accessToken?.text
@@ -41,7 +43,9 @@ enum SnapshotMapping {
     return snapshot
   }
 
-  private static func snapshot(_ facts: SessionFacts?, generation: Generation) -> Snapshot {
+  private static func snapshot(
+    _ facts: SessionFacts?, generation: Generation, _ forecast: LoginForecast?
+  ) -> Snapshot {
     Snapshot(
       state: .signedOut, activity: .idle, generation: number(generation), durable: true,
       upstream: facts?.binding.apiOrigin, account: facts?.account,
@@ -51,7 +55,8 @@ enum SnapshotMapping {
       refreshTokenExpiresAt: facts?.refreshTokenExpiresAt.map(Timestamps.text),
       scope: facts?.scope, rotations: facts?.rotations ?? 0,
       lastRefreshAt: facts?.lastRefreshAt.map(Timestamps.text),
-      loginNeededBy: facts?.refreshTokenExpiresAt.map(Timestamps.text))
+      loginNeededBy: forecast.map { Timestamps.text($0.neededBy) },
+      loginNeededBasis: forecast?.reason)
   }
 
   /// Whether a restart would give what memory holds. A suspended session is stored like any other.

@@ -70,7 +70,12 @@ package final class EventLoop: Ground, @unchecked Sendable {
   private var ready: [Work] = []
   private var timers = TimerQueue()
   private var armed: Instant?
-  private var watches: [Int32: Watch] = [:]
+  /// A timer was added, removed or reported: until then none can be due, and the timerfd is set
+  /// right, so that a round without timers does not look at them.
+  private var mayBeDue = true
+  private var mayArm = true
+  /// By the descriptor's number: the kernel gives out the lowest that is free.
+  private var watches: [Watch?] = []
   private var nextSerial: UInt32 = 0
 
   package init() throws(SystemError) {
@@ -196,16 +201,26 @@ package final class EventLoop: Ground, @unchecked Sendable {
     at deadline: Instant, _ fire: @escaping @Sendable () -> Void
   ) -> TimerID {
     checkIsolated()
+    noteTimers()
     return timers.schedule(at: deadline, fire)
   }
 
   /// On the loop. A cancelled timer never fires; an unknown one is ignored.
   package func cancel(_ timer: TimerID) {
     checkIsolated()
+    noteTimers()
     timers.cancel(timer)
   }
 
+  private func noteTimers() {
+    mayBeDue = true
+    mayArm = true
+  }
+
   private func fireDueTimers() {
+    guard mayBeDue else { return }
+    mayBeDue = false
+    mayArm = true
     if timers.count == 0 { return }
     let now = SystemClock.now
     let horizon = timers.horizon
@@ -214,6 +229,8 @@ package final class EventLoop: Ground, @unchecked Sendable {
 
   /// Sets the timerfd to the first deadline, if it is set to another one.
   private func arm() {
+    guard mayArm else { return }
+    mayArm = false
     let next = timers.nextDeadline()
     if next == armed { return }
     armed = next
@@ -238,22 +255,28 @@ package final class EventLoop: Ground, @unchecked Sendable {
     _ handler: @escaping @Sendable (Readiness) -> Void
   ) throws(SystemError) {
     checkIsolated()
-    guard watches[descriptor] == nil else {
-      throw SystemError(operation: "watch descriptor \(descriptor)", code: EEXIST)
+    guard descriptor >= 0, watch(of: descriptor) == nil else {
+      throw SystemError(
+        operation: "watch descriptor \(descriptor)", code: descriptor < 0 ? EBADF : EEXIST)
     }
     nextSerial &+= 1
     let watch = Watch(serial: nextSerial, interest: interest, handler: handler)
     if !interest.isEmpty {
       try control(EPOLL_CTL_ADD, descriptor, interest.mask, watch.mark(descriptor))
     }
-    watches[descriptor] = watch
+    while watches.count <= Int(descriptor) { watches.append(nil) }
+    watches[Int(descriptor)] = watch
+  }
+
+  private func watch(of descriptor: Int32) -> Watch? {
+    watches.indices.contains(Int(descriptor)) ? watches[Int(descriptor)] : nil
   }
 
   /// On the loop. An empty interest is silent: not even a hang-up is reported until the next
   /// update.
   package func update(_ descriptor: Int32, for interest: Readiness) throws(SystemError) {
     checkIsolated()
-    guard let watch = watches[descriptor] else {
+    guard let watch = watch(of: descriptor) else {
       throw SystemError(operation: "update descriptor \(descriptor)", code: ENOENT)
     }
     if watch.interest == interest { return }
@@ -262,15 +285,15 @@ package final class EventLoop: Ground, @unchecked Sendable {
       watch.interest.isEmpty
       ? EPOLL_CTL_ADD : interest.isEmpty ? EPOLL_CTL_DEL : EPOLL_CTL_MOD
     try control(operation, descriptor, interest.mask, watch.mark(descriptor))
-    watches[descriptor]?.interest = interest
+    watches[Int(descriptor)]?.interest = interest
   }
 
   /// On the loop. The handler is not called again. An unknown descriptor is ignored.
   package func unwatch(_ descriptor: Int32) {
     checkIsolated()
-    guard let watch = watches.removeValue(forKey: descriptor), !watch.interest.isEmpty else {
-      return
-    }
+    guard let watch = watch(of: descriptor) else { return }
+    watches[Int(descriptor)] = nil
+    if watch.interest.isEmpty { return }
     // Fails if a C library has closed it first; then it has left the set by itself.
     try? control(EPOLL_CTL_DEL, descriptor, 0, 0)
   }
@@ -302,9 +325,10 @@ package final class EventLoop: Ground, @unchecked Sendable {
         var expirations: UInt64 = 0
         read(timer.rawValue, &expirations, 8)
         armed = nil
+        noteTimers()
       case let mark:
         let descriptor = Int32(truncatingIfNeeded: mark)
-        guard let watch = watches[descriptor], watch.mark(descriptor) == mark else { continue }
+        guard let watch = watch(of: descriptor), watch.mark(descriptor) == mark else { continue }
         watch.handler(Readiness(mask: event.events))
       }
     }

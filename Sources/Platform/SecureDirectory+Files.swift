@@ -70,14 +70,8 @@ extension SecureDirectory {
   ) throws(DirectoryError) -> Int? {
     guard let file = try open(name, O_RDONLY) else { return nil }
     try requireFile(file.rawValue, name)
-    var count = 0
-    while count < memory.count {
-      let rest = UnsafeMutableRawBufferPointer(rebasing: memory[count...])
-      let got = retryingInterrupts { Glibc.read(file.rawValue, rest.baseAddress, rest.count) }
-      if got < 0 { throw .system(.last("read \(path(of: name))")) }
-      if got == 0 { return count }
-      count += got
-    }
+    let count = try fill(memory, from: file.rawValue, name)
+    guard count == memory.count else { return count }
     var beyond: UInt8 = 0
     let more = retryingInterrupts { Glibc.read(file.rawValue, &beyond, 1) }
     if more < 0 { throw .system(.last("read \(path(of: name))")) }
@@ -85,21 +79,40 @@ extension SecureDirectory {
     return count
   }
 
-  /// The same for what is not secret; takes no more memory than the file is long.
+  /// The same for what is not secret. Takes the memory that the file needs, not `limit`.
   package func read(_ name: String, limit: Int) throws(DirectoryError) -> [UInt8]? {
-    guard let file = try check(name) else { return nil }
-    var bytes = [UInt8](repeating: 0, count: min(limit, file.size))
-    let result = bytes.withUnsafeMutableBytes { memory -> Result<Int?, DirectoryError> in
+    guard let file = try open(name, O_RDONLY) else { return nil }
+    try requireFile(file.rawValue, name)
+    var status = stat()
+    guard fstat(file.rawValue, &status) == 0 else {
+      throw .system(.last("look at \(path(of: name))"))
+    }
+    let size = Int(status.st_size)
+    guard size <= limit else { throw .tooLarge(path: path(of: name), limit: limit) }
+    var bytes = [UInt8](repeating: 0, count: size)
+    let result = bytes.withUnsafeMutableBytes { memory -> Result<Int, DirectoryError> in
       do throws(DirectoryError) {
-        return .success(try read(name, into: memory))
+        return .success(try fill(memory, from: file.rawValue, name))
       } catch {
         return .failure(error)
       }
     }
-    // Gone meanwhile, or grown: the second is an error, never cut.
-    guard let count = try result.get() else { return nil }
-    bytes.removeSubrange(count...)
+    bytes.removeSubrange(try result.get()...)
     return bytes
+  }
+
+  private func fill(
+    _ memory: UnsafeMutableRawBufferPointer, from raw: Int32, _ name: String
+  ) throws(DirectoryError) -> Int {
+    var count = 0
+    while count < memory.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: memory[count...])
+      let got = retryingInterrupts { Glibc.read(raw, rest.baseAddress, rest.count) }
+      if got < 0 { throw .system(.last("read \(path(of: name))")) }
+      if got == 0 { break }
+      count += got
+    }
+    return count
   }
 
   /// Renames within the directory, replacing what has the new name, and syncs.

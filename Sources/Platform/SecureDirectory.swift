@@ -159,7 +159,9 @@ package struct SecureDirectory: ~Copyable, Sendable {
     do throws(SystemError) {
       return try LockFile.acquire(name, in: directory.rawValue, path: path(of: name))
     } catch {
-      throw SecureDirectory.reason(path(of: name), error)
+      // It knows the name alone.
+      let whole = SystemError(operation: "lock \(path(of: name))", code: error.code)
+      throw SecureDirectory.reason(path(of: name), whole)
     }
   }
 

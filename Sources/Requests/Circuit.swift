@@ -16,7 +16,8 @@ package struct Circuit: Equatable, Sendable {
 
   private enum State: Equatable {
     case closed(failures: Int)
-    case open(until: Instant, openings: Int)
+    /// `promised`: until then the upstream has asked not to be asked, whatever happens meanwhile.
+    case open(until: Instant, promised: Instant?, openings: Int)
     case probing(since: Instant, openings: Int)
   }
 
@@ -38,7 +39,7 @@ package struct Circuit: Equatable, Sendable {
   package var nextProbe: Instant? {
     switch state {
     case .closed: nil
-    case .open(let until, _): until
+    case .open(let until, _, _): until
     case .probing(let since, _): since.advanced(by: probeLimit)
     }
   }
@@ -66,9 +67,12 @@ package struct Circuit: Equatable, Sendable {
     case .closed:
       open(now, openings: 0, asked)
       return .opened
-    case .open(let until, let openings):
+    case .open(let until, let promised, let openings):
       // A request that was sent before the circuit opened.
-      if let asked { open(now, openings: openings, max(asked, now.duration(to: until))) }
+      guard let asked else { return nil }
+      let end = now.advanced(by: min(asked, longestAsked))
+      state = .open(
+        until: max(until, end), promised: max(promised ?? end, end), openings: openings)
       return nil
     case .probing(_, let openings):
       open(now, openings: openings + 1, asked)
@@ -79,24 +83,30 @@ package struct Circuit: Equatable, Sendable {
   /// A request ended without saying whether there is an upstream (it was given up). Was it the
   /// probe, the next caller's request is one in its place.
   package mutating func giveUp(now: Instant) {
-    if case .probing(_, let openings) = state { state = .open(until: now, openings: openings) }
+    if case .probing(_, let openings) = state {
+      state = .open(until: now, promised: nil, openings: openings)
+    }
   }
 
-  /// The network has changed: the next caller probes at once.
+  /// The network has changed: the next caller probes at once, or, where the upstream has named a
+  /// time, then. Another network's upstream is the same upstream.
   package mutating func probeNow(now: Instant) {
-    if case .open(_, let openings) = state { state = .open(until: now, openings: openings) }
+    if case .open(_, let promised, let openings) = state {
+      state = .open(until: max(now, promised ?? now), promised: promised, openings: openings)
+    }
   }
 
   private mutating func open(_ now: Instant, openings: Int, _ asked: Duration?) {
     let pause = min(first * (1 << min(openings, 20)), longest)
-    let span = max(pause, min(asked ?? .zero, longestAsked))
-    state = .open(until: now.advanced(by: span), openings: openings)
+    let promised = asked.map { now.advanced(by: min($0, longestAsked)) }
+    let until = now.advanced(by: pause)
+    state = .open(until: max(until, promised ?? until), promised: promised, openings: openings)
   }
 
   private var openings: Int {
     switch state {
     case .closed: 0
-    case .open(_, let openings), .probing(_, let openings): openings
+    case .open(_, _, let openings), .probing(_, let openings): openings
     }
   }
 }

@@ -49,11 +49,15 @@ package enum StoreError: Error, Equatable, Sendable {
 package struct BackoffRecord: Hashable, Sendable {
   package var failures: Int
   package var notBefore: WallTime
+  /// How long it was when it began: a clock that was set back must not make it longer. Nil where an
+  /// earlier version recorded it.
+  package var pause: Duration?
   package var reason: String
 
-  package init(failures: Int, notBefore: WallTime, reason: String) {
+  package init(failures: Int, notBefore: WallTime, pause: Duration? = nil, reason: String) {
     self.failures = failures
     self.notBefore = notBefore
+    self.pause = pause
     self.reason = reason
   }
 }
@@ -83,10 +87,13 @@ package struct LoadedSession: ~Copyable, Sendable {
   package var reason: String?
   /// The session was signed in on another machine: the store was copied here, or moved.
   package var isCopied = false
+  /// What earlier sessions' ends told, oldest first.
+  package var lives: [SessionLife] = []
 
   package init(
     generation: Generation, record: consuming SessionRecord?, intent: RefreshIntent? = nil,
-    backoff: BackoffRecord? = nil, reason: String? = nil, isCopied: Bool = false
+    backoff: BackoffRecord? = nil, reason: String? = nil, isCopied: Bool = false,
+    lives: [SessionLife] = []
   ) {
     self.generation = generation
     self.record = record
@@ -94,6 +101,7 @@ package struct LoadedSession: ~Copyable, Sendable {
     self.backoff = backoff
     self.reason = reason
     self.isCopied = isCopied
+    self.lives = lives
   }
 }
 
@@ -113,6 +121,8 @@ package struct PersistedSession: Sendable {
   package var cachedTips: Int
   package var encryption: String
   package var integrity: String
+  /// The coordinator's, of these facts.
+  package var loginForecast: LoginForecast?
 
   package init(
     generation: Generation, facts: SessionFacts?, accessToken: Fingerprint?,
@@ -195,6 +205,9 @@ package protocol SessionStore: Sendable {
   /// What in the state directory could still give away an earlier session's credentials, one
   /// sentence each; empty: nothing.
   func verifyErasure() async throws(StoreError) -> [String]
+
+  /// Keeps what a session's end told, over logouts; the oldest are dropped.
+  func recordLife(_ life: SessionLife) async throws(StoreError)
 
   /// Reads back what a restart would restore.
   func inspect() async throws(StoreError) -> PersistedSession

@@ -38,6 +38,8 @@ package actor RevocationCoordinator {
   private static let firstPause = Duration.seconds(1)
   private static let longestPause = Duration.seconds(300)
   private static let deadline = Duration.seconds(30)
+  /// After this the outbox forgets an entry.
+  private static let patience = Duration.seconds(86_400)
 
   package init(
     ground: any Ground, coordinator: SessionCoordinator, outbox: any RevocationOutbox,
@@ -105,6 +107,7 @@ package actor RevocationCoordinator {
   private func workOff() async -> Duration? {
     var wait: Duration?
     do throws(StoreError) {
+      try await giveUpExpired()
       let pending = try await outbox.pending()
       waiting = pending.count
       for entry in pending where !isStopping {
@@ -123,6 +126,17 @@ package actor RevocationCoordinator {
       wait = Self.longestPause
     }
     return wait
+  }
+
+  private func giveUpExpired() async throws(StoreError) {
+    let generation = await coordinator.generation
+    for _ in 0..<(try await outbox.dropExpired()) {
+      report(
+        SessionEvent(
+          .revocationFailed, generation: generation,
+          detail: "the upstream has not taken it for a day; it is given up, and the tokens are "
+            + "forgotten here"))
+    }
   }
 
   /// Nil: the entry is gone.
@@ -158,7 +172,10 @@ package actor RevocationCoordinator {
       try await outbox.recordTry(of: entry.id)
       failures += 1
       let pause = min(Self.firstPause * (1 << min(failures - 1, 20)), Self.longestPause)
-      return max(pause, retryAfter ?? .zero)
+      // No later than its day ends, whatever was asked.
+      let end = entry.addedAt.advanced(by: Self.patience + .seconds(1))
+      let rest = max(.seconds(1), ground.wallTime.duration(to: end))
+      return min(max(pause, retryAfter ?? .zero), rest)
     }
   }
 

@@ -172,9 +172,9 @@ extension SessionCoordinator {
     facts.accessTokenReceivedAt = wallTime
     facts.accessTokenExpiresAt = lifetime.map { wallTime.advanced(by: $0) }
     facts.scope = grant.scope ?? facts.scope
-    if let span = grant.refreshLifetime {
-      facts.refreshTokenExpiresAt = wallTime.advanced(by: span)
-    }
+    facts.follow(
+      refreshEnd: grant.refreshLifetime.map { wallTime.advanced(by: $0) },
+      isReplaced: grant.refresh != nil)
     let new = try renewed(by: grant)
     let stored = try copy(new)
     var isStored = true
@@ -250,6 +250,7 @@ extension SessionCoordinator {
     _ flight: RefreshFlight, _ failure: RefreshFailure, intent: RefreshIntent?,
     isStoreFault: Bool
   ) async {
+    let life = lifeRefusedNow()
     let verdict = machine.fail(
       flight, failure, now: ground.now, jitter: entropy.fraction())
     switch verdict {
@@ -259,6 +260,7 @@ extension SessionCoordinator {
       flightTask = nil
       counters.refreshesFailed += 1
       await endSession(reason: reason, httpStatus: failure.httpStatus)
+      await remember(life)
     case .held(let pause):
       flightTask = nil
       counters.refreshesFailed += 1
@@ -294,7 +296,7 @@ extension SessionCoordinator {
     let pause = until == .distantFuture ? .zero : ground.now.duration(to: until)
     let kept = BackoffRecord(
       failures: machine.backoff.failures, notBefore: ground.wallTime.advanced(by: pause),
-      reason: failure.reason)
+      pause: pause, reason: failure.reason)
     // Once an outcome is not known it stays so until a refresh succeeds, whatever failed since.
     var uncertain = machine.unknownOutcomes > 0 ? intent : nil
     uncertain?.tries = machine.unknownOutcomes

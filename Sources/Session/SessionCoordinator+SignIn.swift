@@ -8,16 +8,19 @@ package struct ImportedCredentials: ~Copyable, Sendable {
   package var lifetime: Duration?
   package var account: String?
   package var scope: String?
+  /// What the upstream said of the refresh token's end, if it did.
+  package var refreshLifetime: Duration?
 
   package init(
     access: consuming Secret?, refresh: consuming Secret?, lifetime: Duration?, account: String?,
-    scope: String?
+    scope: String?, refreshLifetime: Duration? = nil
   ) {
     self.access = access
     self.refresh = refresh
     self.lifetime = lifetime
     self.account = account
     self.scope = scope
+    self.refreshLifetime = refreshLifetime
   }
 }
 
@@ -38,10 +41,10 @@ extension SessionCoordinator {
     _ grant: consuming GrantedTokens, since generation: Generation, actorUID: UInt32?
   ) async throws(SessionError) -> SessionSnapshot {
     let lifetime = grant.lifetime
-    let (account, scope) = (grant.account, grant.scope)
+    let (account, scope, refreshLifetime) = (grant.account, grant.scope, grant.refreshLifetime)
     let granted = ImportedCredentials(
       access: grant.access, refresh: grant.refresh.take(), lifetime: lifetime, account: account,
-      scope: scope)
+      scope: scope, refreshLifetime: refreshLifetime)
     return try await begin(
       granted, .signedIn, ifGeneration: generation, actorUID: actorUID)
   }
@@ -70,7 +73,8 @@ extension SessionCoordinator {
       account: imported.account,
       accountVerified: kind == .signedIn && imported.account != nil, signedInAt: wallTime,
       scope: imported.scope, accessTokenReceivedAt: wallTime,
-      accessTokenExpiresAt: lifetime.map { wallTime.advanced(by: $0) })
+      accessTokenExpiresAt: lifetime.map { wallTime.advanced(by: $0) },
+      refreshTokenExpiresAt: imported.refreshLifetime.map { wallTime.advanced(by: $0) })
     let new: TokenPair
     let stored: TokenPair
     do throws(SecretError) {

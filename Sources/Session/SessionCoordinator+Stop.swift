@@ -32,7 +32,9 @@ extension SessionCoordinator {
   package func inspect() async throws(StoreError) -> (PersistedSession, SessionSnapshot) {
     while true {
       let before = machine.accessVersion
-      let persisted = try await store.inspect()
+      var persisted = try await store.inspect()
+      persisted.loginForecast = forecast(
+        of: persisted.facts, hasRefreshToken: persisted.refreshToken != nil)
       if before == machine.accessVersion { return (persisted, snapshot()) }
     }
   }

@@ -27,7 +27,8 @@ package actor SessionCoordinator {
   let entropy: Entropy
   let report: @Sendable (SessionEvent) -> Void
 
-  var machine: SessionMachine
+  var machine: SessionMachine { didSet { gate.set(isAvailable) } }
+  package nonisolated let gate = SessionGate()
   var pair = TokenPair(access: nil, refresh: nil)
   package internal(set) var counters = SessionCounters()
   /// The flight's task, and the same of flights whose generation has gone: their exchange may still
@@ -47,7 +48,7 @@ package actor SessionCoordinator {
   var destructionTimer: TimerID?
   /// How many new sessions are on their way into the store.
   var installs = 0
-  var isStopping = false
+  var isStopping = false { didSet { gate.set(isAvailable) } }
   /// Since when the flight in the slot is under way.
   var flightStarted: Instant?
   /// Pairs that the store is writing now.
@@ -64,6 +65,8 @@ package actor SessionCoordinator {
   /// What the store said last of itself.
   package internal(set) var storeHealth = StoreHealth()
   var healthTimer: TimerID?
+  /// How earlier sessions ended, oldest first.
+  var lives: [SessionLife] = []
 
   package init(
     ground: any Ground, store: any SessionStore, endpoint: any TokenEndpoint,
@@ -107,6 +110,7 @@ package actor SessionCoordinator {
   /// timer.
   package func start() async throws(StoreError) {
     var loaded = try await store.load()
+    lives = loaded.lives
     let facts: SessionFacts?
     if let record = loaded.record.take() {
       facts = record.facts
@@ -133,6 +137,9 @@ package actor SessionCoordinator {
   package var unavailable: SessionError? {
     isStopping ? .stopping : machine.unavailable
   }
+
+  /// Whether ``unavailable`` is nil.
+  private var isAvailable: Bool { !isStopping && machine.isAvailable }
 
   /// What a caller of an older generation is answered.
   package var outdated: SessionError { machine.signedOutError }
@@ -171,7 +178,7 @@ package actor SessionCoordinator {
       lastRefreshError: machine.backoff.failures > 0 || held ? machine.backoff.reason : nil,
       nextRefreshAt: nextRefresh.map {
         ground.wallTime.advanced(by: ground.now.duration(to: $0))
-      })
+      }, loginForecast: forecast(of: machine.facts, hasRefreshToken: machine.hasRefreshToken))
   }
 
   private var nextRefresh: Instant? {

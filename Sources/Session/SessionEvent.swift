@@ -53,6 +53,7 @@ package struct SessionSnapshot: Equatable, Sendable {
   package var refreshToken: Fingerprint?
   package var lastRefreshError: String?
   package var nextRefreshAt: WallTime?
+  package var loginForecast: LoginForecast?
 }
 
 /// The two steps in which a move of the generation reaches those who act for a session. Both are

@@ -19,10 +19,12 @@ extension SessionMachine {
     hasAccessToken = hasAccess
     hasRefreshToken = hasRefresh
     accessSerial = 1
-    // What was received in an earlier run is as old as the wall clock says.
+    // What was received in an earlier run is as old as the wall clock says, and ends no later than
+    // if it came now: the clock may have been set back.
     accessReceived = now
-    accessExpires = facts.accessTokenExpiresAt.map {
-      now.advanced(by: max(.zero, wallTime.duration(to: $0)))
+    accessExpires = facts.accessTokenExpiresAt.map { end in
+      let rest = min(wallTime.duration(to: end), facts.accessTokenReceivedAt.duration(to: end))
+      return now.advanced(by: max(.zero, rest))
     }
     phase =
       facts.binding == binding
@@ -61,7 +63,8 @@ extension SessionMachine {
       kept.failures = crash.failures
     }
     let pause = wallTime.duration(to: kept.notBefore)
-    backoff.restore(kept, remaining: min(pause, policy.longestStoredBackoff), now: now)
+    let longest = kept.pause ?? policy.longestStoredBackoff
+    backoff.restore(kept, remaining: min(pause, longest), now: now)
   }
 
   /// A crash between sending and storing counts as a failure: no crash loop sends for ever. The
@@ -76,7 +79,7 @@ extension SessionMachine {
     let failures = max(intent.tries, (record?.failures ?? 0) + 1)
     let wait = RefreshBackoff.pause(afterFailures: failures, policy: policy, jitter: 0)
     return BackoffRecord(
-      failures: failures, notBefore: intent.startedAt.advanced(by: wait),
+      failures: failures, notBefore: intent.startedAt.advanced(by: wait), pause: wait,
       reason: "the outcome of the last refresh is not known")
   }
 

@@ -125,6 +125,10 @@ package struct SessionMachine: Sendable {
     self.flight == flight && flight.generation == generation
   }
 
+  package var isAvailable: Bool {
+    if case .signedIn = phase { true } else { false }
+  }
+
   /// Why nothing can be sent now, if so.
   package var unavailable: SessionError? {
     switch phase {

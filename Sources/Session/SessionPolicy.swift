@@ -21,7 +21,8 @@ package struct SessionPolicy: Sendable {
   /// The first pause after a failed refresh; doubled for each further one in a row.
   package var firstBackoff: Duration = .seconds(1)
   package var longestBackoff: Duration = .seconds(300)
-  /// A stored pause is not believed beyond this: the clock may have been stepped.
+  /// A stored pause whose length was not recorded is not believed beyond this: the clock may have
+  /// been stepped.
   package var longestStoredBackoff: Duration = .seconds(3600)
   /// The least time between two refreshes that nobody asked for: a lifetime of a second must not
   /// make the timer spin.

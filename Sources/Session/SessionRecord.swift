@@ -32,6 +32,8 @@ package struct SessionFacts: Hashable, Sendable {
   package var accessTokenReceivedAt: WallTime
   package var accessTokenExpiresAt: WallTime?
   package var refreshTokenExpiresAt: WallTime?
+  /// Whether a refresh has put that end off: then it is only where an unused token would end.
+  package var refreshEndMoves = false
 
   package init(
     id: SessionID, generation: Generation, binding: UpstreamBinding, account: String?,
@@ -51,6 +53,22 @@ package struct SessionFacts: Hashable, Sendable {
     self.accessTokenReceivedAt = accessTokenReceivedAt
     self.accessTokenExpiresAt = accessTokenExpiresAt
     self.refreshTokenExpiresAt = refreshTokenExpiresAt
+  }
+}
+
+extension SessionFacts {
+  /// Takes over what a refresh said of the refresh token's end. `isReplaced`: there is a new token,
+  /// whose end is not known where nothing was said.
+  mutating func follow(refreshEnd end: WallTime?, isReplaced: Bool) {
+    if let end {
+      // An end that stands still is seen a little earlier or later with every answer.
+      if let old = refreshTokenExpiresAt, old.duration(to: end) > .seconds(60) {
+        refreshEndMoves = true
+      }
+      refreshTokenExpiresAt = end
+    } else if isReplaced {
+      refreshTokenExpiresAt = nil
+    }
   }
 }
 

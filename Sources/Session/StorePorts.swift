@@ -44,6 +44,9 @@ package protocol RevocationOutbox: Sendable {
   /// Adds the tokens of a late answer, whose session had ended.
   func add(_ record: consuming SessionRecord) async throws(StoreError)
 
+  /// Deletes what has waited for a day, and says how many there were.
+  func dropExpired() async throws(StoreError) -> Int
+
   /// What waits, oldest first. What has waited for a day is deleted first.
   func pending() async throws(StoreError) -> [PendingRevocation]
 
@@ -57,6 +60,11 @@ package protocol RevocationOutbox: Sendable {
 
   /// Forgets all of them, the key first (`revoke: false`).
   func forgetAll() async throws(StoreError)
+}
+
+/// What an outbox answers that forgets by itself (a test's).
+extension RevocationOutbox {
+  package func dropExpired() async throws(StoreError) -> Int { 0 }
 }
 
 /// What a store without these concerns answers (a replicated one, a test's).
@@ -83,6 +91,8 @@ extension SessionStore {
   package func isSpent(_ token: Fingerprint) async throws(StoreError) -> Bool { false }
 
   package func adoptMachine(permit: consuming WritePermit) async throws(StoreError) {}
+
+  package func recordLife(_ life: SessionLife) async throws(StoreError) {}
 
   package func settle() async -> StoreHealth { StoreHealth() }
 

@@ -47,6 +47,10 @@ package struct OfflineStore: Sendable {
   ) throws(SQLiteError) -> OfflineStore {
     let database = try Database(path: scratch.path + "/" + FileName.session, options: .init())
     let version = try database.schemaVersion(.session)
+    // The copy, so that one from before is read like any other.
+    if version > 0, version < Schema.session.version {
+      try database.migrate(.session, from: version)
+    }
     let integrity = try database.integrity()
     let state = try database.storeState()
     let row = try database.sessionRow()

@@ -9,6 +9,10 @@ package struct OpenedStore: Sendable {
   package let tips: SQLiteTipStore
   /// What was put right on the way (modes), for the log.
   package let warnings: [String]
+
+  /// Looks at the whole of the tip store, which opening it has left for later. Says what was put
+  /// right, for the log.
+  package func checkTips() async -> [String] { await sessions.checkTips() }
 }
 
 /// The store's parts, which live on the store's thread together.
@@ -22,6 +26,8 @@ final class StoreParts {
   /// Nil once closed.
   var session: Database?
   var tips: Database?
+  /// Whether the whole of `tips.db` has been looked at since it was opened.
+  private var tipsAreChecked = false
   var keys: SessionKeys { SessionKeys(directory: directory) }
 
   init(
@@ -47,23 +53,50 @@ final class StoreParts {
   }
 
   /// Tips can be fetched again, so a commit of theirs need not reach the disk at once; what a power
-  /// cut may bring back is purged by its session's id.
+  /// cut may bring back is purged by its session's id. Nor does a start wait until thousands of them
+  /// have been looked at: `checkTips` does that later.
   func openTips(warnings: inout [String]) throws(StoreOpenError) {
-    let opened = try file(FileName.tips, .tips, .normal).open(warnings: &warnings)
+    var file = file(FileName.tips, .tips, .normal)
+    file.checksIntegrity = false
+    let opened = try file.open(warnings: &warnings)
     tips = opened.database
-    if let name = opened.setAside {
-      warnings.append("the tip store was damaged and set aside as \(name)")
+    tipsAreChecked = false
+    if let name = opened.setAside { warnings.append(Self.tipsSetAside(name)) }
+  }
+
+  /// Looks at every page of the tip store, once; found damaged it is set aside, and a new one made.
+  func checkTips(warnings: inout [String]) throws(StoreOpenError) {
+    guard !tipsAreChecked, let tips else { return }
+    do throws(SQLiteError) {
+      switch try tips.integrity() {
+      case .whole: tipsAreChecked = true
+      case .damaged: break
+      case .unfinished:
+        warnings.append(DatabaseFile.unfinished(FileName.tips))
+        tipsAreChecked = true
+      }
+    } catch {
+      guard error.meansDamage else { throw StoreOpenError(error) }
     }
+    if !tipsAreChecked { try replaceDamagedTips(warnings: &warnings) }
+  }
+
+  /// Sets the tip store aside while it is open, and starts a new one.
+  func replaceDamagedTips(warnings: inout [String]) throws(StoreOpenError) {
+    tips?.keepLogOnClose(true)
+    tips?.close()
+    warnings.append(Self.tipsSetAside(try file(FileName.tips, .tips, .normal).setAside()))
+    try openTips(warnings: &warnings)
+    tipsAreChecked = true
+  }
+
+  private static func tipsSetAside(_ name: String) -> String {
+    "the tip store was damaged and set aside as \(name)"
   }
 
   /// A new session store starts above every generation that the tip store remembers.
   func openSession(warnings: inout [String]) throws(StoreOpenError) {
-    let highest: Generation
-    do throws(SQLiteError) {
-      highest = try tips?.fence().highest ?? .none
-    } catch {
-      throw StoreOpenError(error)
-    }
+    let highest = try highestGeneration(warnings: &warnings)
     session = try file(FileName.session, .session, .full).open(
       warnings: &warnings,
       beforeSettingAside: { () throws(StoreOpenError) in try destroyKeys() },
@@ -73,6 +106,16 @@ final class StoreParts {
         try database.setStoreState(StoreState(generation: first, signedOutReason: reason))
       }
     ).database
+  }
+
+  private func highestGeneration(warnings: inout [String]) throws(StoreOpenError) -> Generation {
+    do throws(SQLiteError) {
+      return try tips?.fence().highest ?? .none
+    } catch {
+      guard error.meansDamage else { throw StoreOpenError(error) }
+    }
+    try replaceDamagedTips(warnings: &warnings)
+    return .none
   }
 
   /// Sets the session store aside while it is open, and starts a new one.
@@ -103,11 +146,24 @@ final class StoreParts {
   }
 }
 
-/// The thread that every part of the store runs on; it ends with the last of them.
+/// The thread that every part of the store runs on; it ends with the last of them. A simulation has
+/// an executor of its own in its place.
 final class StoreThread: Sendable {
-  let executor = ThreadExecutor(name: "brewlog-store")
+  let executor: any SerialExecutor
+  private let thread: ThreadExecutor?
+
+  init(_ given: (any SerialExecutor)?) {
+    if let given {
+      executor = given
+      thread = nil
+    } else {
+      let own = ThreadExecutor(name: "brewlog-store")
+      executor = own
+      thread = own
+    }
+  }
 
   deinit {
-    executor.stop()
+    thread?.stop()
   }
 }

@@ -18,6 +18,16 @@ extension SQLiteSessionStore: EventJournal {
     }
   }
 
+  // `async`, as the protocol's default is, which a synchronous method would lose against.
+  package func recordLife(_ life: SessionLife) async throws(StoreError) {
+    let database = try sessionDatabase()
+    try sql { () throws(SQLiteError) in
+      try database.transaction(synced: false, mapping: { $0 }) { () throws(SQLiteError) in
+        try database.addLife(life)
+      }
+    }
+  }
+
   package func newest(limit: Int) throws(StoreError) -> [EventRecord] {
     let database = try sessionDatabase()
     return try sql { () throws(SQLiteError) in try database.newestEvents(limit: limit) }

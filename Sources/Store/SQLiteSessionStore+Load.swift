@@ -5,6 +5,13 @@ extension SQLiteSessionStore {
   /// Reads what is stored, and finishes what an earlier process left half done: a logout whose key
   /// is gone, a sign-in that never came to its commit. A damaged store is set aside.
   package func load() throws(StoreError) -> LoadedSession {
+    var loaded = try loadSession()
+    // History: a failure costs a forecast, not the start.
+    loaded.lives = (try? sessionDatabase().lives()) ?? []
+    return loaded
+  }
+
+  private func loadSession() throws(StoreError) -> LoadedSession {
     present = nil
     let database = try sessionDatabase()
     var found: Restorable

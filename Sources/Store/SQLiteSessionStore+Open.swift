@@ -3,9 +3,10 @@ import Secrets
 
 extension SQLiteSessionStore {
   /// Opens the store, at start and before the loop runs: the directory, its lock, the keys, then
-  /// both databases. Blocks; nothing else uses the store meanwhile.
+  /// both databases. Blocks; nothing else uses the store meanwhile. From then on it runs on `executor`,
+  /// or on a thread of its own.
   package static func open(
-    _ configuration: StoreConfiguration
+    _ configuration: StoreConfiguration, on executor: (any SerialExecutor)? = nil
   ) throws(StoreOpenError) -> OpenedStore {
     var warnings: [String] = []
     let directory: StateDirectory
@@ -25,7 +26,7 @@ extension SQLiteSessionStore {
     try parts.openTips(warnings: &warnings)
     try parts.openSession(warnings: &warnings)
     let store = SQLiteSessionStore(
-      parts: parts, thread: StoreThread(), fingerprinter: fingerprinter)
+      parts: parts, thread: StoreThread(executor), fingerprinter: fingerprinter)
     return OpenedStore(
       sessions: store, tips: SQLiteTipStore(store: store), warnings: warnings)
   }

@@ -19,16 +19,25 @@ extension SQLiteSessionStore: RevocationOutbox {
   }
 
   package func pending() throws(StoreError) -> [PendingRevocation] {
+    _ = try expire()
     let database = try sessionDatabase()
-    let now = parts.now
-    let pending = try sql { () throws(SQLiteError) in
-      let all = try database.revocationCount()
-      guard all > 0 else { return [PendingRevocation]() }
-      try database.removeRevocations(before: now.advanced(by: .zero - Self.patience), now: now)
-      return try database.revocations()
-    }
+    let pending = try sql { () throws(SQLiteError) in try database.revocations() }
     if pending.isEmpty { try destroyOutboxKey() }
     return pending
+  }
+
+  // `async`, as the protocol's default is, which a synchronous method would lose against.
+  package func dropExpired() async throws(StoreError) -> Int { try expire() }
+
+  private func expire() throws(StoreError) -> Int {
+    let database = try sessionDatabase()
+    let now = parts.now
+    return try sql { () throws(SQLiteError) in
+      let all = try database.revocationCount()
+      guard all > 0 else { return 0 }
+      try database.removeRevocations(before: now.advanced(by: .zero - Self.patience), now: now)
+      return try all - database.revocationCount()
+    }
   }
 
   package func tokens(of id: Int64) throws(StoreError) -> TokenPair? {

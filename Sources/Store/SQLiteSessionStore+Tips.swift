@@ -15,19 +15,43 @@ extension SQLiteSessionStore {
     }
   }
 
-  func putTip(_ tip: CachedTip, permit: consuming WritePermit) throws(StoreError) {
-    let generation = permit.generation
-    let session = permit.session
-    guard tip.session == session, tip.generation == generation else {
+  /// Reads one tip without a look at the others: a damaged store is found by `checkTips`.
+  func storedTip(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) throws(StoreError) -> CachedTip? {
+    guard isPresent(session, generation) else {
       throw .generationMoved(stored: knownGeneration)
     }
+    let tips = try tipDatabase()
+    return try sql { () throws(SQLiteError) in
+      try tips.tips(only: key).first { $0.session == session && $0.generation == generation }
+    }
+  }
+
+  func putTip(_ tip: CachedTip, permit: consuming WritePermit) throws(StoreError) {
+    guard tip.session == permit.session, tip.generation == permit.generation else {
+      throw .generationMoved(stored: knownGeneration)
+    }
+    try changeTips(of: permit) { (tips) throws(SQLiteError) in try tips.putTip(tip) }
+  }
+
+  func removeTip(_ key: TipKey, permit: consuming WritePermit) throws(StoreError) {
+    try changeTips(of: permit) { (tips) throws(SQLiteError) in try tips.deleteTip(key) }
+  }
+
+  /// Only within the fence, which is compared in the same transaction (I4, I6).
+  private func changeTips(
+    of permit: consuming WritePermit, _ change: (Database) throws(SQLiteError) -> Void
+  ) throws(StoreError) {
+    let generation = permit.generation
+    let session = permit.session
     let stored = try withTips { (tips) throws(SQLiteError) in
       try tips.transaction(mapping: { $0 }) { () throws(SQLiteError) -> Generation? in
         let fence = try tips.fence()
         guard fence.generation == generation, fence.session == session else {
           return fence.generation
         }
-        try tips.putTip(tip)
+        try change(tips)
         return nil
       }
     }
@@ -63,16 +87,30 @@ extension SQLiteSessionStore {
     return try sql { () throws(SQLiteError) in try body(fresh) }
   }
 
-  private func replaceDamagedTips() throws(StoreError) {
-    parts.tips?.keepLogOnClose(true)
-    parts.tips?.close()
+  /// A tip store that cannot be checked or replaced costs tips, not the session.
+  func checkTips() -> [String] {
+    var warnings: [String] = []
     do throws(StoreOpenError) {
-      _ = try parts.file(FileName.tips, .tips, .normal).setAside()
+      try parts.checkTips(warnings: &warnings)
+    } catch {
+      return ["the tip store cannot be checked: \(error.message)"]
+    }
+    if !warnings.isEmpty { try? takeUpNewTips() }
+    return warnings
+  }
+
+  private func replaceDamagedTips() throws(StoreError) {
+    do throws(StoreOpenError) {
       var warnings: [String] = []
-      try parts.openTips(warnings: &warnings)
+      try parts.replaceDamagedTips(warnings: &warnings)
     } catch {
       throw .failed(error.message)
     }
+    try takeUpNewTips()
+  }
+
+  /// A new tip store remembers the generation from now on, and takes the present session's tips.
+  private func takeUpNewTips() throws(StoreError) {
     let known = knownGeneration
     let session = present?.session
     try sql { () throws(SQLiteError) in try parts.tips?.setFence(known, session) }

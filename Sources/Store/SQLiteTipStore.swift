@@ -12,8 +12,18 @@ package struct SQLiteTipStore: TipStore {
     try await store.loadTips(session: session, generation: generation)
   }
 
+  package func stored(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) async throws(StoreError) -> CachedTip? {
+    try await store.storedTip(key, session: session, generation: generation)
+  }
+
   package func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError) {
     try await store.putTip(tip, permit: permit)
+  }
+
+  package func remove(_ key: TipKey, permit: consuming WritePermit) async throws(StoreError) {
+    try await store.removeTip(key, permit: permit)
   }
 
   package func prune(keep: Int) async throws(StoreError) {

@@ -41,7 +41,17 @@ package enum StoreOpenError: Error, Equatable, Sendable {
   }
 
   init(_ error: DirectoryError) {
-    self = .unusable(error.description)
+    self = .unusable(error.description + Self.remedy(error.systemCode))
+  }
+
+  /// What the system refused says for itself what happened; this is what to do.
+  private static func remedy(_ code: Int32) -> String {
+    switch code {
+    case SQLiteError.Codes.noSpace, SQLiteError.Codes.overQuota: "; free some space"
+    case SQLiteError.Codes.readOnlyFileSystem:
+      "; mount it for writing, or give another Directory="
+    default: ""
+    }
   }
 
   init(_ error: SQLiteError) {

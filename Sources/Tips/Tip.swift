@@ -99,9 +99,22 @@ package protocol TipStore: Sendable {
   /// The stored tips of this session, newest first; all others are deleted.
   func load(session: SessionID, generation: Generation) async throws(StoreError) -> [CachedTip]
 
+  /// One stored tip of this session, before all are loaded.
+  func stored(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) async throws(StoreError) -> CachedTip?
+
   /// Stores a tip if the permit's generation and session are the store's own.
   func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError)
 
+  /// Deletes a tip that the upstream no longer has, if the permit is the store's own.
+  func remove(_ key: TipKey, permit: consuming WritePermit) async throws(StoreError)
+
   /// Deletes all but the newest `keep` tips, and never today's.
   func prune(keep: Int) async throws(StoreError)
+}
+
+/// What a store answers that forgets by itself (a test's).
+extension TipStore {
+  package func remove(_ key: TipKey, permit: consuming WritePermit) async throws(StoreError) {}
 }

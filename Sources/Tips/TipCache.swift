@@ -59,6 +59,15 @@ struct TipCache {
     return true
   }
 
+  /// Takes up stored tips, newest first, as far as there is room; what was fetched meanwhile stays.
+  mutating func fill(with stored: [CachedTip]) {
+    entries.reserveCapacity(min(capacity, stored.count))
+    for tip in stored where entries.count < capacity || tip.key == .today {
+      guard entries[tip.key] == nil, missing[tip.key] == nil else { continue }
+      _ = insert(tip)
+    }
+  }
+
   mutating func remove(_ key: TipKey) {
     entries[key] = nil
   }

@@ -50,11 +50,13 @@ extension TipService {
       return nil
     }
     let reply = fetched.value
+    // A 304 that says nothing of it leaves what the answer itself had said (RFC 9111, section 3.2).
+    let kept = reply.tip == nil && !reply.caching.isExplicit ? known : nil
     return CachedTip(
       key: key, tip: tip, session: session, generation: fetched.generation,
-      fetchedAt: reply.receivedAt, freshFor: reply.caching.lifetime ?? .zero,
-      staleIfError: reply.caching.staleIfError,
-      staleWhileRevalidate: reply.caching.staleWhileRevalidate,
+      fetchedAt: reply.receivedAt, freshFor: kept?.freshFor ?? reply.caching.lifetime ?? .zero,
+      staleIfError: kept == nil ? reply.caching.staleIfError : kept?.staleIfError,
+      staleWhileRevalidate: kept?.staleWhileRevalidate ?? reply.caching.staleWhileRevalidate,
       entityTag: reply.entityTag ?? (reply.tip == nil ? known?.entityTag : nil),
       lastModified: reply.lastModified ?? (reply.tip == nil ? known?.lastModified : nil))
   }

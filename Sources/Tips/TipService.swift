@@ -66,7 +66,9 @@ package actor TipService {
   private let entropy: Entropy
   private let report: @Sendable (String) -> Void
   private var keep: Int
-  var cache: TipCache
+  var cache: TipCache { didSet { changed() } }
+  private let changed: @Sendable () -> Void
+  var loading = TipLoading()
   package internal(set) var counters = TipCounters()
   var followers: [UInt64: TipFollower] = [:]
   var nextFollower: UInt64 = 0
@@ -76,11 +78,13 @@ package actor TipService {
   /// Why tips are kept in memory only, if they are.
   package private(set) var storeFault: String?
 
-  /// All three actors share one ground.
+  /// All three actors share one ground. `changed` hears, on it, that what ``fresh(_:)`` said holds no
+  /// longer.
   package init(
     ground: any Ground, coordinator: SessionCoordinator, requester: ResilientRequester,
     store: any TipStore, freshness: Freshness, paths: TipPaths = TipPaths(), fields: TipFields,
     keep: Int = 1000, entropy: Entropy = .system,
+    changed: @escaping @Sendable () -> Void = {},
     report: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.ground = ground
@@ -92,6 +96,7 @@ package actor TipService {
     self.fields = fields
     self.keep = keep
     self.entropy = entropy
+    self.changed = changed
     self.report = report
     cache = TipCache(capacity: keep)
     unownedExecutor = ground.asUnownedSerialExecutor()
@@ -125,23 +130,14 @@ package actor TipService {
     }
   }
 
-  /// Takes up the stored tips of the session that the coordinator has restored. A tip store that
-  /// cannot be read costs the tips, not the session.
-  package func start() async {
-    let generation = await coordinator.generation
-    guard let session = await coordinator.session(of: generation) else { return }
-    cache.reset(to: generation, session: session)
-    do throws(StoreError) {
-      let stored = try await store.load(session: session, generation: generation)
-      for tip in stored where cache[tip.key] == nil { _ = cache.insert(tip) }
-      scheduleAhead()
-    } catch {
-      note(error)
-    }
-  }
-
   /// The answer that can be given at once, without going upstream; nil: `fetch` has to.
   package func immediate(_ key: TipKey, _ demand: TipDemand) -> Result<TipEntry, TipError>? {
+    // Whether it is held is not known yet.
+    if loading.isUnderWay, demand.cacheOnly, cache[key] == nil { return nil }
+    return held(key, demand)
+  }
+
+  private func held(_ key: TipKey, _ demand: TipDemand) -> Result<TipEntry, TipError>? {
     if let error = coordinator.assumeIsolated({ $0.unavailable }) {
       return .failure(explain(error))
     }
@@ -178,20 +174,21 @@ package actor TipService {
 
   /// Asks upstream, with all who ask the same, and serves a stale tip where that is allowed.
   package func fetch(_ key: TipKey, _ demand: TipDemand) async throws(TipError) -> TipEntry {
-    if let answer = immediate(key, demand) { return try answer.get() }
+    let deadline = ground.now.advanced(by: demand.wait)
+    if cache[key] == nil { await stored(by: deadline) }
+    if let answer = held(key, demand) { return try answer.get() }
     counters.cacheMisses += 1
     let known = cache[key]
     let generation = cache.generation
     do throws(RequestError) {
       let fetched = try await requester.send(
-        endpoint(for: key, known), by: ground.now.advanced(by: demand.wait),
-        admit: demand.admit
+        endpoint(for: key, known), by: deadline, admit: demand.admit
       ) { fetched in
         await self.take(fetched, for: key, known)
       }
       return try answer(fetched, for: key, known)
     } catch {
-      if case .notFound = error { cache.remember(missing: key, at: ground.now, in: generation) }
+      if case .notFound = error { forget(key, in: generation) }
       return try fallBack(key, generation, error)
     }
   }
@@ -228,6 +225,7 @@ package actor TipService {
   }
 
   /// The cached tips, newest first, and where the next page begins.
+  /// Only what is held: who asks before the stored tips are read waits for them first (`stored`).
   package func list(limit: Int, before: String?) throws(TipError) -> (
     entries: [TipEntry], next: (CachedTip) -> String
   ) {
@@ -245,6 +243,9 @@ package actor TipService {
   }
 
   package var cachedTips: Int { cache.count }
+
+  /// Whether stored tips are still on their way into memory.
+  package var isLoading: Bool { loading.isUnderWay }
 
   /// The tip of the day that is held, if any, with whether it is fresh.
   package func heldToday() -> TipEntry? {
@@ -289,10 +290,22 @@ package actor TipService {
     }
   }
 
+  /// The upstream has no such tip (any more).
+  private func forget(_ key: TipKey, in generation: Generation) {
+    let isStored = cache[key] != nil
+    cache.remember(missing: key, at: ground.now, in: generation)
+    guard isStored else { return }
+    Task(executorPreference: ground) {
+      guard let permit = await self.coordinator.permit(for: generation) else { return }
+      // What stays on disk for a failure is asked for anew after its lifetime.
+      try? await self.store.remove(key, permit: permit)
+    }
+  }
+
   /// A share of one, to spread by.
   func spread() -> Double { entropy.fraction() }
 
-  private func note(_ error: StoreError) {
+  func note(_ error: StoreError) {
     if case .generationMoved = error { return }
     if storeFault != error.reason { report(error.reason) }
     storeFault = error.reason

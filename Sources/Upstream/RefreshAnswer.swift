@@ -19,7 +19,13 @@ package enum RefreshAnswer {
     let (kind, reason) = meaning(of: response, dialect)
     return RefreshFailure(
       kind, reason: reason, httpStatus: response.status,
-      retryAfter: kind == .transient ? RetryAfter.parse(response, now: now) : nil)
+      retryAfter: kind == .transient ? wait(response, now) : nil)
+  }
+
+  /// Who is overloaded is believed for an hour at most; a limit on this client, as it is.
+  private static func wait(_ response: HTTPResponse, _ now: WallTime) -> Duration? {
+    guard let asked = RetryAfter.parse(response, now: now) else { return nil }
+    return response.status == 429 ? asked : min(asked, .seconds(3_600))
   }
 
   /// A 200 whose body is no token answer.

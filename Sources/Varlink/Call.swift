@@ -55,8 +55,21 @@ package enum Answer: Sendable {
   case stream(@Sendable (ReplyStream) async -> Reply)
 }
 
+/// Answers what a handler has prepared for; on the loop, like ``CallHandler/answer(_:from:)``. Nil:
+/// what it was prepared from holds no longer, and the call is to be answered as a new one.
+package typealias PreparedAnswer = @Sendable (Caller) -> Answer?
+
 /// What a server serves. Only calls of methods that the interface descriptions name arrive here.
 package protocol CallHandler: Sendable {
   /// Called on the loop, and must not block it.
   func answer(_ call: Call, from caller: Caller) -> Answer
+
+  /// Does once, for all calls of the same text, what depends on nothing but the call: looking the
+  /// method up, reading its parameters. Who may call is no part of that. The text is then kept in
+  /// memory, so nil is returned for what may carry secrets, and for what is not often repeated.
+  func prepare(_ call: Call) -> PreparedAnswer?
+}
+
+extension CallHandler {
+  package func prepare(_ call: Call) -> PreparedAnswer? { nil }
 }

@@ -21,6 +21,8 @@ package struct ConnectionMachine: Sendable {
   /// What is to be done next with the input.
   package enum Step: Equatable, Sendable {
     case begin(Slot, Call)
+    /// A call whose text is known already.
+    case answer(Slot, PreparedCall)
     /// Nothing until more bytes come, a call is answered, or output is taken.
     case wait
     /// The bytes are not Varlink. Nothing more is begun; the connection has to be closed.
@@ -61,7 +63,7 @@ package struct ConnectionMachine: Sendable {
 
   // MARK: Input
 
-  package mutating func receive(_ bytes: consuming [UInt8]) {
+  package mutating func receive(_ bytes: some RandomAccessCollection<UInt8>) {
     if isInputEnded || violation != nil { return }
     decoder.append(bytes)
   }
@@ -78,16 +80,26 @@ package struct ConnectionMachine: Sendable {
     decoder.release()
   }
 
-  package mutating func next() -> Step {
+  package mutating func next(_ prepared: inout PreparedCalls) -> Step {
     while true {
       if let violation { return .violation(violation) }
       guard isWithinBounds else { return .wait }
       do throws(MalformedMessage) {
-        guard let incoming = try nextCall() else { return .wait }
+        guard let message = try nextMessage() else { return .wait }
+        if let known = decoder.withBytes(of: message, { prepared.known($0) }) {
+          return .answer(open(known.call), known)
+        }
+        let text = decoder.copy(message)
+        let incoming = try Envelope.decodeCall(text, maxDepth: limits.maxDepth)
         let slot = open(incoming.call)
-        guard incoming.upgrade else { return .begin(slot, incoming.call) }
-        // No method here turns its connection into anything else.
-        finish(slot, with: .failure(.methodNotImplemented(incoming.call.method)))
+        if incoming.upgrade {
+          // No method here turns its connection into anything else.
+          finish(slot, with: .failure(.methodNotImplemented(incoming.call.method)))
+        } else if let known = prepared.take(incoming.call, text: text) {
+          return .answer(slot, known)
+        } else {
+          return .begin(slot, incoming.call)
+        }
       } catch {
         violation = error
         decoder.release()
@@ -100,16 +112,14 @@ package struct ConnectionMachine: Sendable {
     violation != nil || (isWithinBounds && decoder.hasNext)
   }
 
-  private mutating func nextCall() throws(MalformedMessage) -> Envelope.IncomingCall? {
-    let message: [UInt8]?
+  private mutating func nextMessage() throws(MalformedMessage) -> Range<Int>? {
     do throws(FrameTooLong) {
-      message = try decoder.next()
+      guard let message = try decoder.nextPlace() else { return nil }
+      messagesTaken += 1
+      return message
     } catch {
       throw MalformedMessage("a message of more than \(limits.maxMessageBytes) bytes")
     }
-    guard let message else { return nil }
-    messagesTaken += 1
-    return try Envelope.decodeCall(message, maxDepth: limits.maxDepth)
   }
 
   private mutating func open(_ call: Call) -> Slot {
@@ -150,6 +160,25 @@ package struct ConnectionMachine: Sendable {
     isInputEnded && pendingCalls == 0 && output.isEmpty && !canStep
   }
 
+  /// What a server has to know after each turn, looked up in one go.
+  struct Outlook {
+    var wantsInput: Bool
+    var hasOutput: Bool
+    var canStep: Bool
+    var holdsPart: Bool
+    var isInputEnded: Bool
+    var isDone: Bool
+    var heldBytes: Int
+  }
+
+  var outlook: Outlook {
+    let (canStep, isEmpty) = (canStep, output.isEmpty)
+    return Outlook(
+      wantsInput: !canStep && wantsInput, hasOutput: !isEmpty, canStep: canStep,
+      holdsPart: !canStep && holdsPart, isInputEnded: isInputEnded,
+      isDone: isInputEnded && pendingCalls == 0 && isEmpty && !canStep, heldBytes: heldBytes)
+  }
+
   // MARK: Replies
 
   /// Answers a call for good. A slot that was answered before is ignored.
@@ -177,7 +206,8 @@ package struct ConnectionMachine: Sendable {
   }
 
   private func isOpen(_ number: UInt64) -> Bool {
-    number >= oldest && number < nextNumber && held[number]?.isFinished != true
+    number >= oldest && number < nextNumber
+      && (held.isEmpty || held[number]?.isFinished != true)
   }
 
   private mutating func put(_ reply: Reply, continues: Bool, for number: UInt64) {
@@ -196,7 +226,7 @@ package struct ConnectionMachine: Sendable {
   /// The oldest call was answered: lets out what waited for it.
   private mutating func advance() {
     oldest += 1
-    while let entry = held.removeValue(forKey: oldest) {
+    while !held.isEmpty, let entry = held.removeValue(forKey: oldest) {
       heldBytesInTurn -= entry.bytes.count
       output.append(entry.bytes, ends: entry.ends)
       guard entry.isFinished else { return }
@@ -205,6 +235,11 @@ package struct ConnectionMachine: Sendable {
   }
 
   // MARK: Output
+
+  /// Works in the server's room from here to ``giveBack(_:)``.
+  mutating func borrow(_ room: inout OutputQueue.Room) { output.borrow(&room) }
+
+  mutating func giveBack(_ room: inout OutputQueue.Room) { output.giveBack(&room) }
 
   package var hasOutput: Bool { !output.isEmpty }
 

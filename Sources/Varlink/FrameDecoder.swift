@@ -21,9 +21,9 @@ package struct FrameDecoder: Sendable {
   /// How many bytes it holds memory for.
   var heldBytes: Int { buffer.capacity }
 
-  package mutating func append(_ bytes: consuming [UInt8]) {
+  package mutating func append(_ bytes: some RandomAccessCollection<UInt8>) {
     if isEmpty {
-      buffer = bytes
+      buffer = Array(bytes)
       start = 0
       scanned = 0
     } else {
@@ -34,6 +34,12 @@ package struct FrameDecoder: Sendable {
 
   /// The next whole message without its NUL, or nil where more bytes are needed.
   package mutating func next() throws(FrameTooLong) -> [UInt8]? {
+    guard let message = try nextPlace() else { return nil }
+    return copy(message)
+  }
+
+  /// Where the next whole message is; the place is good until the decoder is changed.
+  mutating func nextPlace() throws(FrameTooLong) -> Range<Int>? {
     guard let end = firstEnd else {
       scanned = buffer.count
       if buffer.count - start > maxMessageBytes { throw FrameTooLong() }
@@ -41,10 +47,19 @@ package struct FrameDecoder: Sendable {
       return nil
     }
     if end - start > maxMessageBytes { throw FrameTooLong() }
-    let message = Array(buffer[start..<end])
-    start = end + 1
-    scanned = start
-    return message
+    defer {
+      start = end + 1
+      scanned = start
+    }
+    return start..<end
+  }
+
+  func copy(_ message: Range<Int>) -> [UInt8] { Array(buffer[message]) }
+
+  func withBytes<Result>(
+    of message: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Result
+  ) -> Result {
+    buffer.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[message])) }
   }
 
   /// Whether ``next()`` would give a message or throw.
@@ -59,7 +74,9 @@ package struct FrameDecoder: Sendable {
   }
 
   private var firstEnd: Int? {
-    buffer.withUnsafeBufferPointer { $0[scanned...].firstIndex(of: 0) }
+    buffer.withUnsafeBytes { all in
+      SocketIO.firstNUL(in: UnsafeRawBufferPointer(rebasing: all[scanned...])).map { $0 + scanned }
+    }
   }
 
   /// What stays is a part of a message, for as long as its client likes: it keeps no room that

@@ -56,12 +56,16 @@ package struct Limits: Equatable, Sendable {
   /// Connections accepted at one readiness of the listening socket.
   package var acceptsPerTurn = 64
 
-  /// Descriptors of the process that connections never take: store, upstream, timers, and what a
-  /// library opens for a moment. Halved limits keep half of what there is.
+  /// Descriptors that connections never take, beside those that the process has open when it begins
+  /// to serve: the upstream's, the store's for a moment, a library's. Where there are few, half of
+  /// what there is.
   package var reservedDescriptors = 64
 
   /// How long the listening socket rests when no descriptor is left for even one refusal.
   package var acceptPause = Duration.seconds(1)
+
+  /// How long the memory of clients that have left is kept for others like them.
+  package var memoryPause = Duration.seconds(1)
 
   /// At a stop: how long calls under way may still take before they are cancelled.
   package var stopGrace = Duration.milliseconds(1_000)
@@ -74,9 +78,10 @@ package struct Limits: Equatable, Sendable {
 
   package init() {}
 
-  /// What ``maxConnections`` comes to in a process that may open `descriptors` files.
-  package func connections(descriptors: Int) -> Int {
-    let reserved = min(reservedDescriptors, descriptors / 2)
-    return max(1, min(maxConnections, descriptors - reserved))
+  /// What ``maxConnections`` comes to in a process that may open `descriptors` files and has `inUse`
+  /// of them open for something else.
+  package func connections(descriptors: Int, inUse: Int) -> Int {
+    let free = max(0, descriptors - inUse)
+    return max(1, min(maxConnections, free - min(reservedDescriptors, free / 2)))
   }
 }

@@ -9,6 +9,18 @@ struct OutputQueue: Sendable {
   private var firstEnd = 0
   /// Where `bytes` begins in all that was ever queued.
   private var origin = 0
+  /// The room for bytes is the server's, for the length of a turn.
+  private var isLent = false
+
+  /// Room that whoever writes at the moment works in, so that a reply costs no allocation and an
+  /// idle connection no memory.
+  struct Room: Sendable {
+    fileprivate var bytes: [UInt8] = []
+    fileprivate var ends: [Int] = []
+  }
+
+  /// Beyond this it goes back to the system.
+  private static let mostRoom = 256 * 1024
 
   var isEmpty: Bool { sent == bytes.count }
 
@@ -41,13 +53,34 @@ struct OutputQueue: Sendable {
     compact()
   }
 
+  mutating func borrow(_ room: inout Room) {
+    guard isEmpty, !isLent else { return }
+    swap(&bytes, &room.bytes)
+    swap(&ends, &room.ends)
+    isLent = true
+  }
+
+  /// Gives the room back, unless something is left in it: then it is the queue's own.
+  mutating func giveBack(_ room: inout Room) {
+    guard isLent else { return }
+    isLent = false
+    guard isEmpty else { return }
+    if room.bytes.capacity == 0, bytes.capacity <= Self.mostRoom {
+      swap(&bytes, &room.bytes)
+      swap(&ends, &room.ends)
+    } else {
+      bytes = []
+      ends = []
+    }
+  }
+
   /// An idle connection holds no memory; a long queue is moved up only once half of it is gone,
   /// so that each byte is moved once at most.
   private mutating func compact() {
     if isEmpty {
       origin += bytes.count
-      bytes = []
-      ends = []
+      bytes.removeAll(keepingCapacity: isLent)
+      ends.removeAll(keepingCapacity: isLent)
     } else if sent > bytes.count / 2 {
       origin += sent
       bytes.removeFirst(sent)

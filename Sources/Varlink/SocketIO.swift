@@ -1,9 +1,23 @@
 import Glibc
 
+/// What the kernel writes to, one for all connections of a server: what was read is taken over
+/// before the next read.
+struct ReceiveBuffer: ~Copyable {
+  // By hand, since an array would have to be filled before the kernel may write to it.
+  let bytes: UnsafeMutableRawBufferPointer
+
+  init(count: Int) {
+    bytes = .allocate(byteCount: max(1, count), alignment: 16)
+  }
+
+  deinit { bytes.deallocate() }
+}
+
 /// One read or write on a non-blocking stream socket, with errno turned into what it means here.
 enum SocketIO {
   enum Received {
-    case bytes([UInt8])
+    /// This many, at the beginning of the buffer.
+    case bytes(Int)
     /// The peer has ended its sending side.
     case end
     case nothing
@@ -17,21 +31,33 @@ enum SocketIO {
     case broken
   }
 
-  static func receive(from descriptor: Int32, atMost count: Int) -> Received {
-    var result = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-      repeat {
-        result = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
-      } while result < 0 && errno == EINTR
-      if result < 0 { result = errno == EAGAIN ? -1 : -2 }
-      initialized = max(0, result)
+  static func receive(
+    from descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
+  ) -> Received {
+    while true {
+      let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+      if count > 0 { return .bytes(count) }
+      if count == 0 { return .end }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN: return .nothing
+      default: return .broken
+      }
     }
-    return switch result {
-    case -2: .broken
-    case -1: .nothing
-    case 0: .end
-    default: .bytes(bytes)
+  }
+
+  /// memchr(3) and memcmp(3): every byte that comes in is looked at by them, many at a time.
+  static func firstNUL(in bytes: UnsafeRawBufferPointer) -> Int? {
+    guard let start = bytes.baseAddress, let found = memchr(start, 0, bytes.count) else {
+      return nil
     }
+    return UnsafeRawPointer(found) - start
+  }
+
+  static func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+    guard left.count == right.count else { return false }
+    guard let left = left.baseAddress, let start = right.baseAddress else { return true }
+    return memcmp(left, start, right.count) == 0
   }
 
   static func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Sent {

@@ -27,6 +27,7 @@ package struct VarlinkClient: ~Copyable {
   private static let maxReplyDepth = 512
 
   private var descriptor: FileDescriptor?
+  let buffer = ReceiveBuffer(count: 64 * 1024)
   var decoder = FrameDecoder(maxMessageBytes: maxReplyBytes)
 
   /// Who serves, by the kernel's word (SO_PEERCRED): to be looked at before a secret is sent.
@@ -133,8 +134,9 @@ package struct VarlinkClient: ~Copyable {
     while true {
       if let message = try nextMessage() { return try decode(message) }
       guard let raw = rawDescriptor else { throw .connectionClosed }
-      switch SocketIO.receive(from: raw, atMost: 64 * 1024) {
-      case .bytes(let bytes): decoder.append(bytes)
+      switch SocketIO.receive(from: raw, into: buffer.bytes) {
+      case .bytes(let count):
+        decoder.append(UnsafeRawBufferPointer(rebasing: buffer.bytes[..<count]))
       case .nothing: try wait(raw, POLLIN, deadline)
       case .end, .broken:
         close()
@@ -188,6 +190,15 @@ struct Deadline {
 
   init(after timeout: Duration?) {
     end = timeout.map { ContinuousClock.now + $0 }
+  }
+
+  private init(end: ContinuousClock.Instant?) {
+    self.end = end
+  }
+
+  func earlier(_ other: Deadline) -> Deadline {
+    guard let end, let theirs = other.end else { return end == nil ? other : self }
+    return Deadline(end: min(end, theirs))
   }
 
   /// Rounded up, so that a wait never ends early and then turns in circles; -1 is without end.

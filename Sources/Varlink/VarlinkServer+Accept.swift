@@ -30,6 +30,14 @@ extension VarlinkServer {
     let listener = Listener(listener)
     try watch(listener)
     self.listener = listener
+    countRoom()
+  }
+
+  /// How many connections this process has room for, with what it has open now.
+  func countRoom() {
+    maxConnections = limits.connections(
+      descriptors: ProcessDescriptors.limit,
+      inUse: max(0, ProcessDescriptors.open - connections.count))
   }
 
   private func watch(_ listener: Listener) throws(SystemError) {
@@ -122,9 +130,28 @@ extension VarlinkServer {
   }
 }
 
-/// How many files this process may open, getrlimit(2).
-func descriptorLimit() -> Int {
-  var limit = rlimit()
-  guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
-  return Int(clamping: limit.rlim_cur)
+enum ProcessDescriptors {
+  /// How many files this process may open, getrlimit(2).
+  static var limit: Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+    return Int(clamping: limit.rlim_cur)
+  }
+
+  /// How many numbers below the limit are taken, proc(5); none where that cannot be seen. What was
+  /// inherited from before the limit may have a higher number, and takes nobody's place.
+  static var open: Int {
+    let limit = limit
+    guard let directory = opendir("/proc/self/fd") else { return 0 }
+    defer { closedir(directory) }
+    var count = 0
+    while let entry = readdir(directory) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      // The two dots are no number, and the directory itself is closed again.
+      if let number = Int32(name), number < limit, number != dirfd(directory) { count += 1 }
+    }
+    return count
+  }
 }

@@ -30,11 +30,12 @@ extension VarlinkServer {
   }
 
   /// Brings the account up to date with what the connection holds.
-  func account(_ connection: Connection) {
-    let present = connection.isOpen ? connection.machine.heldBytes : 0
+  func account(_ connection: Connection, holding present: Int) {
     let change = present - connection.accountedBytes
     if change == 0 { return }
     connection.accountedBytes = present
+    heldBytes += change
+    noteMemory()
     let uid = connection.caller.peer.uid
     settle(uid) { $0.bytes += change }
     if change > 0 { makeRoom(for: uid) }
@@ -54,11 +55,9 @@ extension VarlinkServer {
 
   // MARK: Messages that do not end
 
-  /// Sees to it that the rest of a message comes in time.
+  /// Sees to it that the rest of a message comes in time, of which a part is held.
   func watchPart(_ connection: Connection) {
-    guard connection.part == nil, connection.machine.holdsPart, !connection.machine.isInputEnded
-    else { return }
-    armPart(connection, since: loop.now)
+    if connection.part == nil { armPart(connection, since: loop.now) }
   }
 
   private func armPart(_ connection: Connection, since: Instant) {

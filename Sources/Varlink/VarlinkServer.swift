@@ -13,10 +13,18 @@ package actor VarlinkServer {
   let handler: any CallHandler
   var notices: NoticeThrottle
   /// ``Limits/maxConnections``, or less where the process may not open as many.
-  private(set) var maxConnections: Int
+  var maxConnections: Int
   var listener: Listener?
 
+  let giveBack: @Sendable () -> Void
+  var memory = MemoryUse()
+  /// What the connections hold besides themselves.
+  var heldBytes = 0
+
   var connections: [UInt64: Connection] = [:]
+  private var prepared: PreparedCalls
+  private var buffer: ReceiveBuffer
+  private var room = OutputQueue.Room()
   var accounts: [UInt32: UserAccount] = [:]
   private var nextConnection: UInt64 = 1
   private(set) var isStopping = false
@@ -27,21 +35,31 @@ package actor VarlinkServer {
   package init(
     loop: EventLoop, info: ServiceInfo, interfaces: [InterfaceDescription],
     limits: Limits = Limits(), handler: any CallHandler,
-    notice: @escaping @Sendable (ServerNotice) -> Void = { _ in }
+    notice: @escaping @Sendable (ServerNotice) -> Void = { _ in },
+    giveBack: @escaping @Sendable () -> Void = ProcessMemory.giveBack
   ) {
     self.loop = loop
     self.limits = limits
     self.handler = handler
-    router = Router(info: info, interfaces: interfaces)
-    maxConnections = limits.connections(descriptors: descriptorLimit())
+    self.giveBack = giveBack
+    let router = Router(info: info, interfaces: interfaces)
+    self.router = router
+    prepared = PreparedCalls { call in
+      router.route(call.method) == .handler ? handler.prepare(call) : nil
+    }
+    buffer = ReceiveBuffer(count: limits.readBytesPerTurn)
+    maxConnections = limits.maxConnections
     notices = NoticeThrottle(interval: limits.noticeInterval, report: notice)
     unownedExecutor = loop.asUnownedSerialExecutor()
   }
 
   /// Goes by other limits from now on; a connection that is open keeps those it was opened under.
   package func adopt(_ limits: Limits) {
+    if limits.readBytesPerTurn != self.limits.readBytesPerTurn {
+      buffer = ReceiveBuffer(count: limits.readBytesPerTurn)
+    }
     self.limits = limits
-    maxConnections = limits.connections(descriptors: descriptorLimit())
+    countRoom()
   }
 
   /// Open connections, and closed ones whose oneway calls are under way.
@@ -66,6 +84,7 @@ package actor VarlinkServer {
     }
     connections[id] = connection
     accounts[peer.uid, default: UserAccount()].connections += 1
+    noteMemory()
     if limits.idleTimeout > .zero { armIdleTimer(connection) }
   }
 
@@ -83,12 +102,10 @@ package actor VarlinkServer {
   }
 
   private func read(_ connection: Connection) {
-    let received = SocketIO.receive(
-      from: connection.rawDescriptor, atMost: limits.readBytesPerTurn)
-    switch received {
-    case .bytes(let bytes):
+    switch SocketIO.receive(from: connection.rawDescriptor, into: buffer.bytes) {
+    case .bytes(let count):
       noteActivity(connection)
-      connection.machine.receive(bytes)
+      connection.machine.receive(UnsafeRawBufferPointer(rebasing: buffer.bytes[..<count]))
     case .end: connection.machine.endInput()
     case .nothing: if connection.isPeerGone { connection.machine.endInput() }
     case .broken: leave(connection)
@@ -99,27 +116,29 @@ package actor VarlinkServer {
   private func turn(_ connection: Connection) {
     if connection.isInTurn || !connection.isOpen { return }
     connection.isInTurn = true
+    connection.machine.borrow(&room)
     let isViolated = beginCalls(connection)
     connection.isInTurn = false
     guard connection.isOpen else { return }
     if !connection.isPeerGone { write(connection) }
+    connection.machine.giveBack(&room)
     guard connection.isOpen else { return }
-    account(connection)
+    let outlook = connection.machine.outlook
+    account(connection, holding: outlook.heldBytes)
     guard connection.isOpen else { return }
-    if isViolated || connection.machine.isDone {
+    if isViolated || outlook.isDone {
       leave(connection)
-    } else if connection.isPeerGone && connection.machine.isInputEnded
-      && !connection.machine.canStep
-    {
+    } else if connection.isPeerGone && outlook.isInputEnded && !outlook.canStep {
       leave(connection)
     } else {
-      prepareNextTurn(connection)
+      prepareNextTurn(connection, outlook)
     }
   }
 
   private func beginCalls(_ connection: Connection) -> Bool {
     for _ in 0..<limits.callsPerTurn where connection.isOpen {
-      switch connection.machine.next() {
+      switch connection.machine.next(&prepared) {
+      case .answer(let slot, let known): answer(known, in: slot, on: connection)
       case .begin(let slot, let call): begin(call, in: slot, on: connection)
       case .wait: return false
       case .violation: return true
@@ -144,10 +163,12 @@ package actor VarlinkServer {
     if isBroken { leave(connection) }
   }
 
-  private func prepareNextTurn(_ connection: Connection) {
+  private func prepareNextTurn(
+    _ connection: Connection, _ outlook: ConnectionMachine.Outlook
+  ) {
     var interest = EventLoop.Readiness.gone
-    if connection.machine.wantsInput { interest.insert(.readable) }
-    if connection.machine.hasOutput && !connection.isPeerGone { interest.insert(.writable) }
+    if outlook.wantsInput { interest.insert(.readable) }
+    if outlook.hasOutput && !connection.isPeerGone { interest.insert(.writable) }
     if interest != connection.interest {
       do throws(SystemError) {
         try loop.update(connection.rawDescriptor, for: interest)
@@ -158,8 +179,8 @@ package actor VarlinkServer {
         return
       }
     }
-    watchPart(connection)
-    if connection.nextTurn == nil, connection.machine.canStep {
+    if outlook.holdsPart && !outlook.isInputEnded { watchPart(connection) }
+    if connection.nextTurn == nil, outlook.canStep {
       let id = connection.id
       connection.nextTurn = loop.schedule(at: loop.now) { [self] in
         assumeIsolated { $0.continueTurn(id) }
@@ -183,7 +204,7 @@ package actor VarlinkServer {
       if let timer { loop.cancel(timer) }
     }
     connection.part = nil
-    account(connection)
+    account(connection, holding: 0)
     let orphans = connection.takeAwaitedTasks()
     settle(connection.caller.peer.uid) { $0.tasks -= orphans.count }
     forgetIfEmpty(connection)
@@ -195,6 +216,7 @@ package actor VarlinkServer {
       connections.removeValue(forKey: connection.id) != nil
     else { return }
     settle(connection.caller.peer.uid) { $0.connections -= 1 }
+    noteMemory()
     if isStopping && connections.isEmpty { endStop() }
   }
 
@@ -223,8 +245,25 @@ package actor VarlinkServer {
 
   // MARK: Calls
 
+  private func answer(
+    _ known: PreparedCall, in slot: ConnectionMachine.Slot, on connection: Connection
+  ) {
+    if let answer = known.answer(connection.caller) {
+      take(answer, to: known.call, in: slot, on: connection)
+    } else {
+      prepared.forget(known)
+      begin(known.call, in: slot, on: connection)
+    }
+  }
+
   private func begin(_ call: Call, in slot: ConnectionMachine.Slot, on connection: Connection) {
-    switch answer(call, from: connection.caller) {
+    take(answer(call, from: connection.caller), to: call, in: slot, on: connection)
+  }
+
+  private func take(
+    _ answer: Answer, to call: Call, in slot: ConnectionMachine.Slot, on connection: Connection
+  ) {
+    switch answer {
     case .now(let reply):
       connection.machine.finish(slot, with: reply)
     case .later(let work):
@@ -300,8 +339,9 @@ package actor VarlinkServer {
     if connection.isInTurn { return }
     if !connection.isPeerGone { write(connection) }
     guard connection.isOpen else { return }
-    account(connection)
-    if connection.isOpen { prepareNextTurn(connection) }
+    let outlook = connection.machine.outlook
+    account(connection, holding: outlook.heldBytes)
+    if connection.isOpen { prepareNextTurn(connection, outlook) }
   }
 
   // MARK: Stopping
@@ -343,6 +383,7 @@ package actor VarlinkServer {
   }
 
   private func endStop() {
+    if let timer = memory.timer { loop.cancel(timer) }
     let waiters = stopWaiters
     stopWaiters = []
     for waiter in waiters { waiter.resume() }

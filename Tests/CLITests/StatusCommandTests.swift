@@ -36,6 +36,16 @@ struct StatusCommandTests {
     await daemon.stop()
   }
 
+  @Test func `the next sign-in is said with what it goes by`() async throws {
+    var status = Samples.status
+    status.session.loginNeededBasis = "the upstream says that the refresh token ends then"
+    let daemon = try await ScriptedDaemon(answers(status))
+    let lines = Invocation("status", "--color", "never").on(daemon).lines
+    let row = try #require(lines.firstIndex { $0.hasPrefix("Sign-in") })
+    #expect(lines[row + 1].contains("the upstream says that the refresh token ends then"))
+    await daemon.stop()
+  }
+
   @Test func `the tip is asked for without going upstream`() async throws {
     let daemon = try await ScriptedDaemon(answers(Samples.status))
     _ = Invocation("status").on(daemon)
@@ -192,6 +202,46 @@ struct StatusCommandTests {
         == "[Upstream]\nBaseURL=https://x  # a.conf:3\n\n[Log]\nLevel=info  # default\n")
     #expect(Invocation("reload").on(daemon).out == "Reloaded; nothing has changed.\n")
     #expect(Invocation("metrics").on(daemon).out == "# TYPE a counter\na_total 1\n# EOF\n")
+    await daemon.stop()
+  }
+
+  @Test func `metrics have an older format for what reads no other`() async throws {
+    let openMetrics = """
+      # TYPE brewlog_a counter
+      # HELP brewlog_a How many brewlog_a there are.
+      brewlog_a_total{kind="# TYPE x info"} 1
+      # TYPE brewlog_build info
+      # HELP brewlog_build The daemon.
+      brewlog_build_info{version="1"} 1
+      # TYPE brewlog_s stateset
+      # HELP brewlog_s The state.
+      brewlog_s{brewlog_s="on"} 1
+      # TYPE brewlog_d_seconds histogram
+      # UNIT brewlog_d_seconds seconds
+      # HELP brewlog_d_seconds How long.
+      brewlog_d_seconds_bucket{le="+Inf"} 2
+      # EOF
+
+      """
+    let daemon = try await ScriptedDaemon([
+      .metrics: .reply(MetricsReply(openMetrics: openMetrics))
+    ])
+    #expect(
+      Invocation("metrics", "--prometheus").on(daemon).out == """
+        # TYPE brewlog_a_total counter
+        # HELP brewlog_a_total How many brewlog_a there are.
+        brewlog_a_total{kind="# TYPE x info"} 1
+        # TYPE brewlog_build_info gauge
+        # HELP brewlog_build_info The daemon.
+        brewlog_build_info{version="1"} 1
+        # TYPE brewlog_s gauge
+        # HELP brewlog_s The state.
+        brewlog_s{brewlog_s="on"} 1
+        # TYPE brewlog_d_seconds histogram
+        # HELP brewlog_d_seconds How long.
+        brewlog_d_seconds_bucket{le="+Inf"} 2
+
+        """)
     await daemon.stop()
   }
 }

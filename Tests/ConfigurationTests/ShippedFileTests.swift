@@ -1,15 +1,17 @@
+import TestSupport
 import Testing
 
 @testable import Configuration
 
-/// config/brewlogd.conf and the parser say the same.
+/// config/brewlogd.conf, the parser and the manual say the same.
 @Suite(.timeLimit(.minutes(1)))
 struct ShippedFileTests {
-  private static let path: String = {
+  private static let top: String = {
     // Tests/ConfigurationTests/ShippedFileTests.swift, three steps below the top.
     let parts = #filePath.split(separator: "/").dropLast(3)
-    return "/" + parts.joined(separator: "/") + "/config/brewlogd.conf"
+    return "/" + parts.joined(separator: "/")
   }()
+  private static let path = top + "/config/brewlogd.conf"
 
   private func lines() throws -> [String] {
     guard case .bytes(let bytes) = ConfigurationFiles.system.read(Self.path) else {
@@ -39,6 +41,18 @@ struct ShippedFileTests {
     for (index, line) in lines.enumerated() where isKey(line) {
       #expect(lines[index - 1].hasPrefix("# ") && lines[index - 1].hasSuffix("."), "\(line)")
     }
+  }
+
+  @Test func `the manual has every key, in order, with its default`() throws {
+    let assembly = try ChildProcess.start(
+      "/bin/bash", [Self.top + "/Sources/Manual/assemble", "brewlogd.conf.5"],
+      environment: ["PATH": "/usr/bin:/bin"])
+    #expect(assembly.wait() == .exited(0))
+    let entries = assembly.standardOutput.split(separator: "\n")
+      .filter { $0.hasPrefix("*") && $0.contains("=*") }
+    #expect(
+      entries.map { $0.filter { $0 != "\\" } }
+        == KeyTable.all.map { "*\($0.name.key)=*\($0.fallbackText)" })
   }
 
   @Test func `as it is shipped it changes nothing`() throws {

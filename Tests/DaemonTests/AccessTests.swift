@@ -75,7 +75,8 @@ struct AccessTests {
 
   @Test(arguments: [["alice"], [], ["@root"], ["@0"]])
   func `without a group to join the remedy is an administrator`(names: [String]) {
-    let (members, _) = Access.members(of: names, key: "Control")
+    let (members, _) = Access.members(
+      of: names, key: "Control", AccountNames(asking: Set(names)))
     let access = Access(read: Access.Members(), control: members, ownUID: 990)
     let stranger = PeerCredentials(pid: 1, uid: 1003, gid: 1003, groups: [])
     let remedy = access.verdict(on: .logout, for: stranger).remedy
@@ -84,8 +85,9 @@ struct AccessTests {
   }
 
   @Test func `names and numbers resolve and what does not allows nobody`() {
+    let names = ["root", "1001", "@root", "@2001", "no-such-user-1", "@no-such-group-1"]
     let (members, warnings) = Access.members(
-      of: ["root", "1001", "@root", "@2001", "no-such-user-1", "@no-such-group-1"], key: "Read")
+      of: names, key: "Read", AccountNames(asking: Set(names)))
     #expect(members.users == [0, 1001])
     #expect(members.groups == [0, 2001])
     #expect(warnings.count == 2)

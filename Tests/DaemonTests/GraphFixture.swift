@@ -22,7 +22,10 @@ final class GraphFixture: Sendable {
   private let socket: BoundSocket
 
   /// `sections` are appended to the configuration as they are.
-  init(_ sections: String = "", logging level: Log.Level = .debug) async throws {
+  init(
+    _ sections: String = "", logging level: Log.Level = .debug,
+    askAccount: @escaping AccountNames.Ask = AccountNames.ask
+  ) async throws {
     scratch = try ScratchDirectory()
     thread = try LoopThread()
     path = scratch.path("s")
@@ -36,18 +39,23 @@ final class GraphFixture: Sendable {
       Mode=0666
       \(sections)
       """
-    let files = ConfigurationFiles(read: { _ in .bytes(Array(text.utf8)) }, list: { _ in .missing })
-    let source = ConfigurationSource(file: "test.conf", environment: [:])
-    let configuration = try DaemonConfiguration.load(from: source, files: files)
+    let file = scratch.path("brewlogd.conf")
+    guard FileManager.default.createFile(atPath: file, contents: Data(text.utf8)) else {
+      throw SystemError.last("write \(file)")
+    }
+    let source = ConfigurationSource(file: file, environment: [:])
+    let configuration = try DaemonConfiguration.load(from: source)
     let lines = Locked<[String]>([])
     self.lines = lines
     let log = Log(
       level: level, form: .timestamped, write: { line in lines.withLock { $0.append(line) } })
     conduct = Conduct(
       loop: thread.loop, manager: ServiceManager { _ in }, source: source,
-      configuration: configuration, log: log)
+      configuration: configuration, log: log, askAccount: askAccount)
     graph = try DaemonGraph(
-      configuration: configuration, loop: thread.loop,
+      configuration: configuration,
+      accounts: AccountNames(asking: AccountNames.names(in: configuration), askAccount),
+      loop: thread.loop,
       store: SQLiteSessionStore.open(
         StoreConfiguration(directory: scratch.path("state"), runtimeDirectory: scratch.path)),
       conduct: conduct, environment: [:], log: log)

@@ -50,6 +50,20 @@ final class Connection {
     }
   }
 
+  /// Several calls in one write.
+  func send(together calls: [(method: APIMethod, parameters: [String: JSONValue])]) throws {
+    var bytes: [UInt8] = []
+    for call in calls {
+      let message: JSONValue = [
+        "method": .string(call.method.rawValue), "parameters": .object(call.parameters),
+      ]
+      bytes += try JSONText.encode(message) + [0]
+    }
+    guard Glibc.send(raw, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
+      throw SystemError.last("send calls")
+    }
+  }
+
   /// The next reply. Throws where none comes in time.
   func receive(within span: Duration = .seconds(30)) throws -> Outcome {
     let limit = SystemClock.now.advanced(by: span)

@@ -8,7 +8,7 @@ extension EndToEnd {
   /// One connection, several calls; one request, several tries.
   @Suite(.timeLimit(.minutes(2)))
   struct ConnectionTests {
-    @Test func `pipelined calls are answered in their order though the first has to wait`()
+    @Test func `B158: pipelined calls are answered in their order though the first has to wait`()
       async throws
     {
       try await Stage.run { stage in
@@ -37,6 +37,7 @@ extension EndToEnd {
       }
     }
 
+    /// The other half of B158.
     @Test func `a held call of one client does not hold up another`() async throws {
       try await Stage.run { stage in
         stage.upstream.script(.get, Stage.todayPath, [.hold("tip")])

@@ -8,6 +8,7 @@ extension EndToEnd {
   /// A logout is a boundary (I2): what was under way before it changes nothing after it.
   @Suite(.timeLimit(.minutes(2)))
   struct LogoutTests {
+    // B26, B28 (over a kill and a restart), B29 (while the upstream hangs).
     @Test func `a logout during a refresh is answered at once and stays`() async throws {
       try await Stage.run(Stage.expired) { stage in
         let (upstream, daemon) = (stage.upstream, stage.daemon)

@@ -15,6 +15,7 @@ fail() {
 run() { output=$("$tool" "$@" 2>&1) || fail "$* failed: $output"; }
 expect() { grep -q -- "$1" <<<"$output" || fail "no $1 in: $output"; }
 
+"$tool" --version | sed -n '1s/^/with varlinkctl: /p'
 for file in "$files"/*.varlink; do run validate-idl "$file"; done
 run info "$address"
 expect brewlogd

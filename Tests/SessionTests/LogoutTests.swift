@@ -203,6 +203,33 @@ struct LogoutTests {
   }
 
   @Test
+  func `a sign-in that a logout overtakes is void, wherever it stands`() throws {
+    for step in [ScriptedStore.Step.spent, .install] {
+      for moment in [ScriptedStore.Moment.before, .after] {
+        let bench = try Bench.started()
+        let generation = bench.snapshot.generation
+        let hold = bench.store.hold(moment, step)
+        let signIn = bench.call { [coordinator = bench.coordinator] in
+          guard let access = Dummy.secret("access-b") else { throw CancellationError() }
+          return try await coordinator.signIn(
+            GrantedTokens(access: access, refresh: Dummy.secret("refresh-b"), lifetime: nil),
+            since: generation, actorUID: nil)
+        }
+        bench.ground.run()
+        #expect(hold.isReached)
+        let logout = bench.loggingOut()
+        bench.ground.run()
+        hold.open()
+        bench.ground.run()
+        _ = try logout.value()
+        #expect(signIn.error() == .generationMoved(bench.snapshot.generation))
+        #expect(bench.store.disk.row == nil)
+        #expect(bench.snapshot.facts == nil)
+      }
+    }
+  }
+
+  @Test
   func `a stop waits for the exchange, stores it, and finishes a logout`() throws {
     let bench = try Bench.started()
     let gate = Gate()

@@ -183,6 +183,28 @@ struct SessionMachineTests {
   }
 
   @Test
+  func `a pause of an earlier run holds for its whole length, and no longer`() throws {
+    var machine = try machine()
+    let day = Duration.seconds(86_400)
+    machine.restore(
+      backoff: BackoffRecord(
+        failures: 1, notBefore: wall.advanced(by: day), pause: day, reason: "asked to wait"),
+      intent: nil, now: start, wallTime: wall)
+    guard case .refused = machine.demand(.refresh, now: start.advanced(by: day - .seconds(1)))
+    else {
+      Issue.record("not held back")
+      return
+    }
+    // The clock was set back by a year meanwhile.
+    var later = try self.machine()
+    later.restore(
+      backoff: BackoffRecord(
+        failures: 1, notBefore: wall.advanced(by: day * 365), pause: .seconds(60), reason: "away"),
+      intent: nil, now: start, wallTime: wall)
+    _ = try flight(later.demand(.refresh, now: start.advanced(by: .seconds(60))))
+  }
+
+  @Test
   func `an early run's pause is not believed beyond an hour`() throws {
     var machine = try machine()
     machine.restore(

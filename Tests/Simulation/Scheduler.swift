@@ -4,8 +4,10 @@ package import Execution
 /// happen in several ways, and at any time while it is pending.
 struct PendingEvent {
   let id: UInt64
-  let label: String
+  let label: () -> String
   let ways: [String]
+  /// It may as well never happen: time goes on without it.
+  var isOptional = false
   let fire: (_ way: Int) -> Void
 }
 
@@ -38,6 +40,8 @@ final class Scheduler: @unchecked Sendable {
   private(set) var steps = 0
   /// Takes no timers and no events any more: the rest is only let run out.
   var isDraining = false
+  /// Tells of each job, too.
+  var isTracing = false
   /// Told of each step, for the story.
   var narrate: ((String) -> Void)?
 
@@ -86,6 +90,9 @@ final class Scheduler: @unchecked Sendable {
 
   // MARK: Events
 
+  /// Nothing is ready: all waits for time or for the outside.
+  var isQuiet: Bool { queues.allSatisfy(\.isEmpty) }
+
   func add(_ event: PendingEvent) { events.append(event) }
 
   func remove(event id: UInt64) { events.removeAll { $0.id == id } }
@@ -111,48 +118,68 @@ final class Scheduler: @unchecked Sendable {
   func turn(horizon: Instant, seen: SeenStates?) -> Turn {
     var count = 0
     for queue in queues where !queue.isEmpty { count += 1 }
-    for event in events { count += event.ways.count }
-    if count == 0 { return fireNextTimer(horizon) ? .stepped : .idle }
+    for event in events where !event.isOptional { count += event.ways.count }
+    let isTimersTurn = count == 0
+    if isTimersTurn {
+      guard let timer = timers.first, timer.deadline <= horizon else { return .idle }
+      count = 1
+    }
+    for event in events where event.isOptional { count += event.ways.count }
     if let seen, count > 1, script.isBeyondPrefix, !seen.insert(signature) { return .seen }
-    var choice = count > 1 ? script.next(count, weights: weights) : 0
+    let weights = script.isRandom && count > 1 ? weights(isTimersTurn) : nil
+    let choice = count > 1 ? script.next(count, weights: weights) : 0
     steps += 1
-    for lane in queues.indices where !queues[lane].isEmpty {
-      if choice == 0 {
-        runFirst(lane)
-        return .stepped
-      }
-      choice -= 1
-    }
-    for event in events {
-      if choice < event.ways.count {
-        remove(event: event.id)
-        enter(lane: 0, Hash.mix(event.id, UInt64(choice) &+ 1))
-        narrate?("\(event.label)\(event.ways.count > 1 ? ": " + event.ways[choice] : "")")
-        event.fire(choice)
-        return .stepped
-      }
-      choice -= event.ways.count
-    }
-    return .idle
+    carryOut(choice, isTimersTurn)
+    return .stepped
   }
 
-  /// For random schedules: which source each choice belongs to, so that priorities go by source.
-  private var weights: [UInt64] {
-    var sources: [UInt64] = []
+  private func carryOut(_ choice: Int, _ isTimersTurn: Bool) {
+    var choice = choice
+    if isTimersTurn {
+      if choice == 0 { return fireNextTimer() }
+      choice -= 1
+    }
+    for lane in queues.indices where !queues[lane].isEmpty {
+      if choice == 0 { return runFirst(lane) }
+      choice -= 1
+    }
+    for optional in [false, true] {
+      for event in events where event.isOptional == optional {
+        if choice < event.ways.count { return happen(event, choice) }
+        choice -= event.ways.count
+      }
+    }
+  }
+
+  private func happen(_ event: PendingEvent, _ way: Int) {
+    remove(event: event.id)
+    enter(lane: 0, Hash.mix(event.id, UInt64(way) &+ 1))
+    narrate?(event.label() + (event.ways.count > 1 ? ": " + event.ways[way] : ""))
+    event.fire(way)
+  }
+
+  /// For random orders: which source each choice belongs to, so that priorities go by source.
+  private func weights(_ isTimersTurn: Bool) -> [UInt64] {
+    var sources: [UInt64] = isTimersTurn ? [15] : []
     for lane in queues.indices where !queues[lane].isEmpty { sources.append(UInt64(lane)) }
-    for event in events { for _ in event.ways { sources.append(event.id &+ 16) } }
+    for optional in [false, true] {
+      for event in events where event.isOptional == optional {
+        for _ in event.ways { sources.append(event.id &+ 16) }
+      }
+    }
     return sources
   }
 
   private func runFirst(_ lane: Int) {
     let ready = queues[lane].removeFirst()
+    if isTracing { narrate?("      [\(lanes[lane].name): \(ready.job)]") }
     enter(lane: lane, ready.identity)
     lanes[lane].run(ready.job)
   }
 
-  private func fireNextTimer(_ horizon: Instant) -> Bool {
-    guard let timer = timers.first, timer.deadline <= horizon else { return false }
-    timers.removeFirst()
+  private func fireNextTimer() {
+    guard !timers.isEmpty else { return }
+    let timer = timers.removeFirst()
     if timer.deadline > now {
       wallTime = wallTime.advanced(by: now.duration(to: timer.deadline))
       now = timer.deadline
@@ -160,7 +187,6 @@ final class Scheduler: @unchecked Sendable {
     }
     enter(lane: 0, timer.identity)
     timer.fire()
-    return true
   }
 
   private func enter(lane: Int, _ identity: UInt64) {

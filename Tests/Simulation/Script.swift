@@ -19,6 +19,7 @@ package struct Script {
     random = RandomOrder(seed: seed)
   }
 
+  var isRandom: Bool { random != nil }
   var isBeyondPrefix: Bool { choices.count >= prefix.count && random == nil }
 
   mutating func next(_ count: Int, weights: [UInt64]?) -> Int {

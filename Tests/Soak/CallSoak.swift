@@ -31,7 +31,7 @@ struct CallSoak {
   private static let heavyEvery = 20_000
 
   func run() throws {
-    let stage = try SoakStage(["Log": ["Level=warning"], "Access": ["RequestsPerMinute=1000000"]])
+    let stage = try SoakStage(["Log": ["Level=notice"], "Access": ["RequestsPerMinute=1000000"]])
     var generator = SystemRandomNumberGenerator()
     var clients = try (0..<Self.connections).map { _ in try SoakClient(stage.daemon.socket) }
     try importTokens(stage)

@@ -79,9 +79,10 @@ func runSoak() {
   do {
     switch arguments.first {
     case "calls": try CallSoak(calls: number ?? 10_000_000).run()
+    case "crowd": try CrowdSoak(each: number ?? 100).run()
     case "connections": try ConnectionSoak(count: number ?? 10_000).run()
     default:
-      say("usage: Soak calls|connections [NUMBER]")
+      say("usage: Soak calls|connections|crowd [NUMBER]")
       exit(64)
     }
   } catch {

@@ -37,6 +37,18 @@ final class SoakClient {
     return true
   }
 
+  /// Sends what the socket takes at once; false where that is not all.
+  func sendNow(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+    return Glibc.send(descriptor.rawValue, bytes, bytes.count, flags) == bytes.count
+  }
+
+  /// Reads what has come.
+  func drain() {
+    while recv(descriptor.rawValue, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 {}
+  }
+
   /// Reads so many replies; the text of the last one is kept if `keep`.
   func receive(_ replies: Int, keep: Bool = false) throws {
     var left = replies

@@ -1,2 +1,2 @@
-// Two long looks at a running daemon: `Soak calls [N]` and `Soak connections [N]`. See `make soak`.
+// Long looks at a running daemon: `Soak calls|connections|crowd [N]`. See `make soak`.
 runSoak()

@@ -4,6 +4,7 @@ import Session
 import Store
 import TestSupport
 import Testing
+import Tips
 
 /// What may become of a state directory, and what the start then does.
 struct Damage: CustomTestStringConvertible, Sendable {
@@ -201,6 +202,65 @@ struct DamageTests {
       atPath: fixture.directory, withDestinationPath: fixture.scratch.path)
     let error = #expect(throws: StoreOpenError.self) { _ = try fixture.open() }
     #expect(error?.exitCode == 73)
+  }
+
+  @Test func `a torn page among the tips is found after the start and costs the tips alone`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    try await fixture.life { store in
+      try await store.sessions.install(4)
+      for number in 0..<100 {
+        try await store.tips.put(
+          try Dummy.tip(4, id: "tip-\(number)"), permit: try Dummy.permit(4))
+      }
+    }
+    var bytes = try fixture.contents("tips.db")
+    // Past the schema and the fence: only a look at every page finds it.
+    for index in (bytes.count - 4096)..<bytes.count { bytes[index] = 0x5A }
+    try fixture.put(bytes, "tips.db")
+    try await fixture.life { store in
+      #expect(store.warnings.isEmpty)
+      #expect(try await store.sessions.loaded().refresh == Dummy.refresh(0))
+      let found = await store.checkTips()
+      #expect(found.contains { $0.contains("set aside as tips.db.damaged-") }, "\(found)")
+      #expect(await store.checkTips().isEmpty)
+      #expect(
+        try await store.tips.load(
+          session: Dummy.session(4), generation: Generation(4)
+        ).isEmpty)
+      try await store.tips.put(try Dummy.tip(4, id: "new"), permit: try Dummy.permit(4))
+    }
+    try await fixture.life { store in
+      _ = try await store.sessions.loaded()
+      #expect(await store.checkTips().isEmpty)
+      #expect(
+        try await store.tips.load(
+          session: Dummy.session(4), generation: Generation(4)
+        ).count == 1)
+    }
+  }
+
+  @Test func `one tip is read alone, of the present session only`() async throws {
+    let fixture = try StoreFixture()
+    try await fixture.life { store in
+      try await store.sessions.install(4)
+      for id in ["a", "b"] {
+        try await store.tips.put(try Dummy.tip(4, id: id), permit: try Dummy.permit(4))
+      }
+    }
+    try await fixture.life { store in
+      _ = try await store.sessions.loaded()
+      let (session, generation) = (try Dummy.session(4), Generation(4))
+      let found = try await store.tips.stored(.item("b"), session: session, generation: generation)
+      #expect(found?.tip.id == "b")
+      let none = try await store.tips.stored(.today, session: session, generation: generation)
+      #expect(none == nil)
+      await #expect(throws: StoreError.generationMoved(stored: generation)) {
+        _ = try await store.tips.stored(
+          .item("b"), session: Dummy.session(5), generation: Generation(5))
+      }
+    }
   }
 
   @Test func `a store that is damaged twice on one day keeps both`() async throws {

@@ -19,7 +19,7 @@ struct OfflineTests {
     try FileManager.default.removeItem(atPath: copy + "/master.key")
     let before = try FileManager.default.contentsOfDirectory(atPath: copy).sorted()
     let offline = try OfflineStore.read(copy)
-    #expect(offline.generation == Generation(3) && offline.schemaVersion == 1)
+    #expect(offline.generation == Generation(3) && offline.schemaVersion == 2)
     #expect(try offline.facts == Dummy.facts(3))
     #expect(offline.intent == Dummy.intent() && offline.backoff == nil)
     #expect(offline.hasSessionKey && !offline.hasRescuedPair)

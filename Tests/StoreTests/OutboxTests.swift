@@ -78,7 +78,10 @@ struct OutboxTests {
       try await store.sessions.add(try Dummy.record(1))
       time.withLock { $0 = $0.advanced(by: .seconds(86_399)) }
       #expect(try await store.sessions.pending().count == 1)
+      let port: any RevocationOutbox = store.sessions
+      #expect(try await port.dropExpired() == 0)
       time.withLock { $0 = $0.advanced(by: .seconds(2)) }
+      #expect(try await port.dropExpired() == 1)
       #expect(try await store.sessions.pending() == [])
       #expect(try !fixture.names().contains("outbox.key"))
     }

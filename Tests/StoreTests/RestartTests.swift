@@ -94,7 +94,7 @@ struct RestartTests {
     #expect(try persisted.facts == Dummy.facts(1))
     #expect(persisted.accessToken == access && persisted.refreshToken != access)
     #expect(persisted.intent == Dummy.intent())
-    #expect(persisted.schemaVersion == 1 && persisted.integrity == "ok")
+    #expect(persisted.schemaVersion == 2 && persisted.integrity == "ok")
     #expect(persisted.sizeBytes > 0 && persisted.walSizeBytes > 0)
     #expect(persisted.encryption.contains("XChaCha20-Poly1305"))
     #expect(persisted.encryption.contains("master.key"))

@@ -48,6 +48,19 @@ package final class DaemonFixture: Sendable {
   package var stateDirectory: String { scratch.path("state") }
   package var configurationFile: String { scratch.path("brewlogd.conf") }
 
+  /// The client's program, where other users may run it. A process of its own makes the copy: what
+  /// this one writes is busy (ETXTBSY) as long as a child that another test has just forked has it
+  /// open, too.
+  package func clientForOthers() throws -> String {
+    let copy = scratch.path("brewlogctl")
+    if access(copy, F_OK) == 0 { return copy }
+    let child = try ChildProcess.start("/bin/cp", [try Programs.path("brewlogctl"), copy])
+    guard child.wait() == .exited(0), chmod(copy, 0o755) == 0, chmod(directory, 0o711) == 0 else {
+      throw SystemError.last("copy brewlogctl to \(copy): \(child.standardError)")
+    }
+    return copy
+  }
+
   /// Replaces the configuration file; the next start reads it.
   package func configure(_ text: String) throws {
     guard FileManager.default.createFile(atPath: configurationFile, contents: Data(text.utf8))

@@ -86,6 +86,12 @@ package final class ManualGround: Ground, @unchecked Sendable {
     setTime(target)
   }
 
+  /// The machine sleeps: both clocks go on, nothing runs. What fell due meanwhile is fired by the
+  /// next ``advance(by:)``, be it of nothing.
+  package func suspend(for span: Duration) {
+    setTime(now.advanced(by: span))
+  }
+
   /// Turns the ground until `condition` holds, waiting for jobs that other threads (a store's) will
   /// send. `condition` runs on the ground. Blocks the thread: for real executors only, and under a
   /// time limit.

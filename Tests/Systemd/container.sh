@@ -39,8 +39,9 @@ own_groups() {
 
 isolate() {
   [ -z "${BREWLOG_ISOLATED:-}" ] || return 0
-  [ "$(id -u)" -eq 0 ] || give_up "it must run as root: systemd is booted in a container"
-  [ -x /usr/bin/systemd-nspawn ] || install_packages systemd-container
+  local reason
+  reason=$(say_unable) || give_up "$reason"
+  have_packages
   local scratch groups=() group status=0
   scratch=$(mktemp -d /tmp/brewlog-systemd.XXXXXX)
   while IFS= read -r group; do
@@ -62,6 +63,42 @@ isolate() {
   exit "$status"
 }
 
+# Why no systemd can be booted here; fails if so.
+say_unable() {
+  if [ "$(id -u)" -ne 0 ]; then echo "it needs root, for namespaces and mounts"; return 1; fi
+  if ! [ -x /usr/bin/systemd-nspawn ] && ! command -v apt-get >/dev/null; then
+    echo "systemd-nspawn is missing, and there is no apt-get to install it"
+    return 1
+  fi
+  local place
+  place=$(mktemp -d /tmp/brewlog-systemd.XXXXXX)
+  # An overlay of / with its upper layer in memory, in namespaces of its own: as the tests have it.
+  if ! timeout 20 unshare --mount --pid --fork --kill-child --mount-proc --propagation private bash -c '
+    mount -t tmpfs brewlog "$1" && mkdir "$1"/{upper,work,root} \
+      && mount -t overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" brewlog "$1/root"' \
+    - "$place" >/dev/null 2>&1
+  then
+    rmdir "$place"
+    echo "the kernel or a sandbox refuses namespaces or an overlay of /"
+    return 1
+  fi
+  rmdir "$place"
+}
+
+# What the tests use of the machine, by Debian's packages.
+have_packages() {
+  local missing=() name
+  # The system of 252 is this machine's own: what the package depends on has to be there.
+  for name in $(dependencies); do
+    dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null | grep -qx installed || missing+=("$name")
+  done
+  [ -x /usr/bin/systemd-nspawn ] || missing+=(systemd-container)
+  [ -x /usr/bin/dbus-daemon ] || missing+=(dbus)
+  command -v pgrep >/dev/null || missing+=(procps)
+  command -v perl >/dev/null || missing+=(perl)
+  [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
+}
+
 install_packages() {
   echo "systemd-test: installing $*"
   { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"; } \
@@ -69,13 +106,16 @@ install_packages() {
     || { tail /tmp/brewlog-systemd-apt.log >&2; give_up "apt-get install $* failed"; }
 }
 
-# A small root with systemd and what the package depends on, by name and nothing else.
+# What the package depends on, by name and nothing else.
+dependencies() { dpkg-deb -f "$package" Depends | sed -E 's/\([^)]*\)//g; s/ *\|[^,]*//g; s/,/ /g'; }
+
+# A small root with systemd and what the package depends on.
 made_root() {
   local suite=$1 names mirror place
-  names=systemd,systemd-sysv,dbus,$(dpkg-deb -f "$package" Depends \
-    | sed -E 's/\([^)]*\)//g; s/ *\|[^,]*//g; s/ //g')
+  names=systemd,systemd-sysv,dbus,$(dependencies | xargs | tr ' ' ',')
   # Debian 13 has renamed some for 64-bit time; the new ones provide the old names.
-  [ "$suite" = bookworm ] || names=$(sed -E 's/libcurl4(,|$)/libcurl4t64\1/' <<<"$names")
+  # And what users' own managers need, which the package does not.
+  [ "$suite" = bookworm ] || names=$(sed -E 's/libcurl4(,|$)/libcurl4t64\1/' <<<"$names"),libpam-systemd
   place=$cache/$suite-$(sha256sum <<<"$names" | cut -c1-12)
   if [ ! -e "$place/.whole" ]; then
     command -v mmdebstrap >/dev/null || install_packages mmdebstrap >&2
@@ -115,6 +155,8 @@ prepare() {
     apt-daily{,-upgrade}.timer e2scrub_reap.service; do
     ln -sfn /dev/null "$root/etc/systemd/system/$unit"
   done
+  # Nor is the index of all manuals made anew for each package.
+  rm -f "$root/var/lib/man-db/auto-update"
   mkdir -p "$root/etc/systemd/journald.conf.d" "$root/var/log/journal"
   printf '[Journal]\nStorage=persistent\nRateLimitBurst=0\n' > "$root/etc/systemd/journald.conf.d/test.conf"
 }

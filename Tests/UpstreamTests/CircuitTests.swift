@@ -98,11 +98,39 @@ struct CircuitTests {
   }
 
   @Test func `a change of the network lets the next one through`() {
+    var circuit = opened()
+    for second in 1..<9 {
+      #expect(circuit.admit(now: at(1 << Int64(second))) == .go)
+      _ = circuit.fail(now: at(1 << Int64(second)), asked: nil)
+    }
+    circuit.probeNow(now: at(260))
+    #expect(circuit.admit(now: at(260)) == .go)
+    _ = circuit.fail(now: at(260), asked: nil)
+    #expect(circuit.nextProbe == at(560))
+  }
+
+  /// A wait that the upstream has asked for holds on every network.
+  @Test func `a change of the network breaks no wait that was asked for`() {
     var circuit = Circuit()
     _ = circuit.fail(now: at(0), asked: .seconds(300))
     circuit.probeNow(now: at(10))
-    #expect(circuit.admit(now: at(10)) == .go)
-    _ = circuit.fail(now: at(10), asked: nil)
-    #expect(circuit.nextProbe == at(12))
+    #expect(circuit.admit(now: at(299)) == .wait(.seconds(1)))
+    #expect(circuit.admit(now: at(300)) == .go)
+
+    // The pause of the circuit's own is over for the change, the shorter wait is not.
+    var probed = opened()
+    for second in 1..<9 {
+      #expect(probed.admit(now: at(1 << Int64(second))) == .go)
+      _ = probed.fail(now: at(1 << Int64(second)), asked: second == 8 ? .seconds(20) : nil)
+    }
+    #expect(probed.nextProbe == at(512))
+    probed.probeNow(now: at(260))
+    #expect(probed.nextProbe == at(276))
+
+    // A late failure that names a longer wait counts as well.
+    var late = opened()
+    _ = late.fail(now: at(0), asked: .seconds(30))
+    late.probeNow(now: at(1))
+    #expect(late.nextProbe == at(30))
   }
 }

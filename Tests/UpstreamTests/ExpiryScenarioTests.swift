@@ -106,7 +106,21 @@ struct ExpiryScenarioTests {
     #expect(bench.api.tips.last?.token == "dummy-access-1")
   }
 
-  @Test func `B78: after a suspend a token that ended meanwhile is not used`() throws {
+  /// The call may come before the timers that fell due meanwhile, or after them.
+  @Test(arguments: [true, false])
+  func `B78: after a suspend a token that ended meanwhile is not used`(isFirst: Bool) throws {
+    let bench = try VirtualBench()
+    try bench.signIn(lifetime: .seconds(3600))
+    bench.ground.suspend(for: .seconds(7_200))
+    #expect(bench.api.sent.isEmpty)
+    if !isFirst { bench.ground.advance(by: .zero) }
+    #expect(try bench.tip().value().cached.tip.body == "for dummy-access-1")
+    bench.ground.advance(by: .seconds(60))
+    #expect(bench.api.tips.map(\.token) == ["dummy-access-1"])
+    #expect(bench.api.refreshes.count == 1)
+  }
+
+  @Test func `B78: nor where the network comes back later than the machine`() throws {
     let bench = try VirtualBench()
     // The machine sleeps through the renewal: nothing gets out.
     bench.api.script { $0.isToken ? .failure(.unreachable) : .normal }
@@ -142,6 +156,38 @@ struct ExpiryScenarioTests {
     // In UTC, as it was.
     #expect(bench.store.disk.facts?.accessTokenExpiresAt == end)
     bench.ground.advance(by: .seconds(1700))
+    #expect(bench.api.refreshes.count == 1)
+  }
+
+  /// 2027-03-28 00:59 UTC is a minute before Berlin's clocks go from 2:00 to 3:00.
+  @Test func `B80: nor does summer time, nor another zone while the daemon runs`() async {
+    await #expect(processExitsWith: .success) {
+      setenv("TZ", "Europe/Berlin", 1)
+      tzset()
+      let bench = try VirtualBench()
+      bench.ground.setWallTime(WallTime(milliseconds: 1_806_195_540_000))
+      try bench.signIn(lifetime: .seconds(1800))
+      let end = bench.store.disk.facts?.accessTokenExpiresAt
+      try #require(end == WallTime(milliseconds: 1_806_197_340_000))
+      bench.ground.advance(by: .seconds(120))
+      _ = try bench.tip().value()
+      setenv("TZ", "Pacific/Kiritimati", 1)
+      tzset()
+      bench.ground.advance(by: .seconds(60))
+      _ = try bench.tip().value()
+      try bench.restart()
+      _ = try bench.tip().value()
+      try #require(bench.api.refreshes.isEmpty)
+      try #require(bench.store.disk.facts?.accessTokenExpiresAt == end)
+    }
+  }
+
+  @Test func `a token ends no later for a clock that was set back while nothing ran`() throws {
+    let bench = try VirtualBench()
+    try bench.signIn(lifetime: .seconds(600))
+    bench.ground.setWallTime(bench.ground.wallTime.advanced(by: .seconds(-86_400)))
+    try bench.restart()
+    bench.ground.advance(by: .seconds(600))
     #expect(bench.api.refreshes.count == 1)
   }
 

@@ -30,6 +30,39 @@ struct RateScenarioTests {
     #expect(bench.api.refreshes.count == 2)
   }
 
+  /// A limit by the day, and a server that is overloaded: that one is believed for an hour.
+  @Test(arguments: [(429, 86_400), (503, 3_600)])
+  func `B58: a wait beyond an hour holds over restarts, too`(status: Int, seconds: Int) throws {
+    let bench = try VirtualBench.expired()
+    bench.api.answerRefreshes(.status(status, [HTTPField("Retry-After", "86400")]), .normal)
+    #expect(wait(of: bench.tip()) == seconds)
+    try bench.restart(after: .seconds(600))
+    #expect(wait(of: bench.tip()) == seconds - 600)
+    try bench.restart(after: .seconds(seconds - 601))
+    _ = bench.tip()
+    #expect(bench.api.refreshes.count == 1)
+    bench.ground.advance(by: .seconds(1))
+    #expect(try bench.tip().value().source == .network)
+  }
+
+  /// Neither the refresh's nor the tips' wait is broken by another network.
+  @Test func `B59: a wait that was asked for holds when the network changes`() throws {
+    let bench = try VirtualBench()
+    try bench.signIn()
+    bench.api.answerTips(.status(503, [HTTPField("Retry-After", "120")]), .normal)
+    #expect(wait(of: bench.tip(wait: .seconds(2))) == 120)
+    let requester = bench.requester
+    for _ in 0..<11 {
+      bench.ground.advance(by: .seconds(10))
+      bench.ground.perform { requester.assumeIsolated { $0.networkChanged() } }
+      _ = bench.tip(wait: .seconds(2))
+    }
+    #expect(bench.api.tips.count == 1)
+    bench.ground.advance(by: .seconds(10))
+    #expect(bench.api.tips.count == 2)
+    #expect(try bench.tip().value().source == .network)
+  }
+
   @Test func `B59: a tip is asked for again when the upstream has said, not before`() throws {
     let bench = try VirtualBench()
     try bench.signIn()

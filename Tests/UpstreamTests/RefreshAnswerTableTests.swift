@@ -158,7 +158,9 @@ struct RefreshAnswerTableTests {
     // B88
     Row(
       "a portal's page",
-      .respond(status: 200, headers: [("Content-Type", "text/html")], body: "<html>"), .stays),
+      .respond(
+        status: 200, headers: [("Content-Type", "text/html")],
+        body: "<html>dummy-page</html>"), .stays),
     // B97
     Row("a line end in the token", .json(#"{"access_token":"a\n","token":"a\n"}"#), .stays),
     Row(

@@ -77,8 +77,13 @@ struct AdmissionTests {
     await fixture.close()
   }
 
-  @Test(arguments: [(40, 20), (1024, 960), (100_000, 16_384), (1, 1), (0, 1)])
-  func `connections leave descriptors for the rest of the process`(descriptors: Int, room: Int) {
-    #expect(Limits().connections(descriptors: descriptors) == room)
+  @Test(arguments: [
+    (40, 0, 20), (40, 22, 9), (40, 39, 1), (40, 60, 1), (1024, 24, 936), (100_000, 24, 16_384),
+    (1, 0, 1), (0, 0, 1),
+  ])
+  func `connections leave descriptors for the rest of the process`(
+    descriptors: Int, inUse: Int, room: Int
+  ) {
+    #expect(Limits().connections(descriptors: descriptors, inUse: inUse) == room)
   }
 }

@@ -22,6 +22,25 @@ struct InterfaceDescriptionTests {
     #expect(description.methods == ["One", "Two", "Three"])
   }
 
+  @Test func `a parenthesis too many hides no method behind it`() {
+    let description = InterfaceDescription(
+      name: "org.example.X",
+      text: "interface org.example.X\n)\nmethod A() -> ())\nmethod B() -> ()\n")
+    #expect(description.methods == ["A", "B"])
+  }
+
+  @Test(arguments: ["\n", "\r\n", "\r"])
+  func `lines may end as on any system`(end: String) {
+    let lines = [
+      "interface org.example.X", "# method No()", "method A() -> () # method No()",
+      "method B() -> (",
+      "method: string", ")",
+    ]
+    let description = InterfaceDescription(
+      name: "org.example.X", text: lines.joined(separator: end))
+    #expect(description.methods == ["A", "B"])
+  }
+
   @Test(arguments: ["", "method", "method ", "method (", ")))method X(", "((((", "#"])
   func `any text is survived`(text: String) {
     _ = InterfaceDescription(name: "a", text: text)

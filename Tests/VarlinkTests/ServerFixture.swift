@@ -3,11 +3,14 @@ import Platform
 import TestSupport
 import Varlink
 
-/// A handler made of one closure.
+/// A handler made of closures.
 struct ClosureHandler: CallHandler {
   let body: @Sendable (Call, Caller) -> Answer
+  var preparation: @Sendable (Call) -> PreparedAnswer? = { _ in nil }
 
   func answer(_ call: Call, from caller: Caller) -> Answer { body(call, caller) }
+
+  func prepare(_ call: Call) -> PreparedAnswer? { preparation(call) }
 }
 
 /// A server on a loop of its own, on a socket of its own.
@@ -30,7 +33,9 @@ final class ServerFixture: Sendable {
   private let socket: BoundSocket
 
   init(
-    limits: Limits = Limits(), notice: @escaping @Sendable (ServerNotice) -> Void = { _ in },
+    limits: Limits = Limits(), giveBack: @escaping @Sendable () -> Void = {},
+    notice: @escaping @Sendable (ServerNotice) -> Void = { _ in },
+    prepare: @escaping @Sendable (Call) -> PreparedAnswer? = { _ in nil },
     _ answer: @escaping @Sendable (Call, Caller) -> Answer
   ) async throws {
     thread = try LoopThread()
@@ -43,8 +48,9 @@ final class ServerFixture: Sendable {
       loop: thread.loop,
       info: ServiceInfo(
         vendor: "Example", product: "test", version: "1", url: "https://example.org"),
-      interfaces: [Self.interface], limits: limits, handler: ClosureHandler(body: answer),
-      notice: notice)
+      interfaces: [Self.interface], limits: limits,
+      handler: ClosureHandler(body: answer, preparation: prepare),
+      notice: notice, giveBack: giveBack)
     try await server.serve(on: listener)
   }
 

@@ -87,6 +87,61 @@ struct VarlinkClientTests {
     await fixture.close()
   }
 
+  @Test func `a stream whose first reply does not come in time ends`() async throws {
+    let gate = Gate()
+    let fixture = try await ServerFixture { _, _ in
+      .stream { _ in
+        await gate.wait()
+        return success()
+      }
+    }
+    var client = try VarlinkClient(connectingTo: fixture.path)
+    var ticks = 0
+    #expect(throws: ClientError.timedOut) {
+      try client.stream(
+        "org.example.Test.Stream", first: .milliseconds(50), alongside: { [] },
+        tick: .milliseconds(5)
+      ) { step in
+        if case .tick = step { ticks += 1 }
+        return true
+      }
+    }
+    #expect(ticks > 0)
+    await fixture.close()
+  }
+
+  @Test func `after its first reply a stream may be silent for as long as it likes`() async throws {
+    let gate = Gate()
+    let fixture = try await ServerFixture { _, _ in
+      .stream { stream in
+        do { try stream.send(Array("{}".utf8)) } catch { return success() }
+        await gate.wait()
+        return success()
+      }
+    }
+    var client = try VarlinkClient(connectingTo: fixture.path)
+    var replies = 0
+    var hasTicked = false
+    try client.stream(
+      "org.example.Test.Stream", first: .seconds(3), alongside: { [] }, tick: .milliseconds(5)
+    ) { step in
+      switch step {
+      case .reply:
+        replies += 1
+        // The time for the first reply passes, and nothing comes in it.
+        if replies == 1 { usleep(3_100_000) }
+      case .tick:
+        hasTicked = replies == 1
+        if hasTicked { gate.open() }
+      case .ready: break
+      }
+      return true
+    }
+    #expect(replies == 2)
+    #expect(hasTicked)
+    await fixture.close()
+  }
+
   @Test func `an unknown field of a reply is ignored and a reply that is none is a violation`()
     async throws
   {

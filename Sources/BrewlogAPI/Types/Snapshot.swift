@@ -60,6 +60,8 @@ package struct Snapshot: Codable, Hashable, Sendable {
   package var nextRefreshAt: String?
   /// The daemon's best forecast of when a person must sign in again.
   package var loginNeededBy: String?
+  /// What that forecast goes by, in words.
+  package var loginNeededBasis: String?
 
   package init(
     state: SessionState, activity: Activity, generation: Int, durable: Bool, reason: String? = nil,
@@ -68,7 +70,7 @@ package struct Snapshot: Codable, Hashable, Sendable {
     accessTokenExpiresAt: String? = nil, refreshTokenFingerprint: String? = nil,
     refreshTokenExpiresAt: String? = nil, scope: String? = nil, rotations: Int,
     lastRefreshAt: String? = nil, lastRefreshError: String? = nil, nextRefreshAt: String? = nil,
-    loginNeededBy: String? = nil
+    loginNeededBy: String? = nil, loginNeededBasis: String? = nil
   ) {
     self.state = state
     self.activity = activity
@@ -89,5 +91,6 @@ package struct Snapshot: Codable, Hashable, Sendable {
     self.lastRefreshError = lastRefreshError
     self.nextRefreshAt = nextRefreshAt
     self.loginNeededBy = loginNeededBy
+    self.loginNeededBasis = loginNeededBasis
   }
 }

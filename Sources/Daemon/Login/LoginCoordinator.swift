@@ -36,6 +36,8 @@ actor LoginCoordinator {
     let generation: Generation
     let uid: UInt32
     var task: Task<Void, Never>?
+    /// It is on its way to its end, and nobody joins it any more.
+    var isCancelled = false
     /// Nil until the person can act.
     var shown: LoginAttempt?
     /// Browser flow: whether an address belongs to this attempt, and who waits for one.
@@ -80,6 +82,10 @@ actor LoginCoordinator {
 
   /// Begins an attempt, or joins the one under way, whichever its flow.
   func begin(flow: LoginFlow?, uid: UInt32) async -> Result<LoginAttempt, LoginError> {
+    while let ongoing, ongoing.isCancelled {
+      _ = await end(of: ongoing.id)
+      if Task.isCancelled { return .failure(.cancelled) }
+    }
     if let ongoing {
       if let shown = ongoing.shown { return .success(shown) }
       return await prompt(of: ongoing.id)
@@ -159,14 +165,17 @@ actor LoginCoordinator {
     return await end(of: id)
   }
 
-  func cancel(_ id: String) -> Bool {
+  /// Ends an attempt; false where there is none, or it came to its session first.
+  func cancel(_ id: String) async -> Bool {
     guard ongoing?.id == id else { return false }
     cancelAny()
+    if case .success = await end(of: id) { return false }
     return true
   }
 
   func cancelAny() {
     guard let id = ongoing?.id else { return }
+    ongoing?.isCancelled = true
     ongoing?.task?.cancel()
     deliver(nil, to: id)
   }

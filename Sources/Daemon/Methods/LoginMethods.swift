@@ -46,10 +46,11 @@ extension MethodHandler {
   func cancelLogin(_ parameters: inout ParameterReader) throws(VarlinkError) -> Answer {
     let id = try parameters.string("id")
     try parameters.finish()
-    let isCancelled = logins.assumeIsolated { $0.cancel(id) }
-    return .now(
-      isCancelled
-        ? encode(EmptyReply()) : .failure(ErrorMapping.map(LoginError.noSuchLogin(id: id))))
+    return .later {
+      await self.logins.cancel(id)
+        ? self.encode(EmptyReply())
+        : .failure(ErrorMapping.map(LoginError.noSuchLogin(id: id)))
+    }
   }
 
   private func reply(

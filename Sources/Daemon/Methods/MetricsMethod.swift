@@ -18,7 +18,7 @@ extension MethodHandler {
     session(&text)
     counters(&text)
     let measured = conduct.metrics.present
-    calls(measured, &text)
+    calls(conduct.metrics.calls, &text)
     upstream(measured, &text)
     text.histogram(
       "brewlog_store_commit_duration_seconds", unit: "seconds",
@@ -74,7 +74,7 @@ extension MethodHandler {
   private func counters(_ text: inout OpenMetricsText) {
     let refreshes = coordinator.assumeIsolated { $0.counters }
     let requests = requester.assumeIsolated { $0.counters }
-    let cache = tips.assumeIsolated { $0.counters }
+    let cache = cacheCounters
     text.counter(
       "brewlog_refreshes_started", "Refreshes that were begun.", [([], refreshes.refreshesStarted)])
     text.counter(
@@ -100,8 +100,10 @@ extension MethodHandler {
       ])
   }
 
-  private func calls(_ measured: DaemonMetrics.State, _ text: inout OpenMetricsText) {
-    let calls = measured.calls.sorted { $0.key.rawValue < $1.key.rawValue }
+  private func calls(
+    _ measured: [APIMethod: DaemonMetrics.CallSeries], _ text: inout OpenMetricsText
+  ) {
+    let calls = measured.sorted { $0.key.rawValue < $1.key.rawValue }
     text.histogram(
       "brewlog_call_duration_seconds", unit: "seconds", "How long calls took until their reply.",
       calls.map { ([.init("method", $0.key.rawValue)], $0.value.durations) })

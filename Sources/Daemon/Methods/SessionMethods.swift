@@ -15,7 +15,7 @@ extension MethodHandler {
     try parameters.finish()
     let (session, refreshes) = coordinator.assumeIsolated { ($0.snapshot(), $0.counters) }
     let requests = requester.assumeIsolated { $0.counters }
-    let cache = tips.assumeIsolated { $0.counters }
+    let cache = cacheCounters
     return .now(
       encode(
         StatusReply(

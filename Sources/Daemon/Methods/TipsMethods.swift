@@ -6,6 +6,21 @@ import Platform
 import Tips
 import Varlink
 
+extension TipKey {
+  /// What `Today` or `Get` asks for where it has no other parameters than the id.
+  init?(plainCall method: APIMethod, _ parameters: [String: JSONValue]) {
+    switch (method, parameters.count) {
+    case (.today, 0): self = .today
+    case (.get, 1):
+      guard let id = parameters["id"]?.string, TipIdentifier.fault(in: id) == nil else {
+        return nil
+      }
+      self = .item(id)
+    default: return nil
+    }
+  }
+}
+
 /// `org.brewlog.Tips`.
 extension MethodHandler {
   func today(
@@ -73,6 +88,18 @@ extension MethodHandler {
     let limit = try parameters.optionalInt("limit", in: 1...1000) ?? 100
     let before = try parameters.optionalString("before")
     try parameters.finish()
+    let isLoading = tips.assumeIsolated { $0.isLoading }
+    guard isLoading else { return .now(list(limit, before)) }
+    return .later {
+      await self.tips.stored(by: self.loop.now.advanced(by: Self.patience))
+      return self.list(limit, before)
+    }
+  }
+
+  /// How long a list waits for the stored tips of a daemon that has just started.
+  private static let patience = Duration.seconds(5)
+
+  private func list(_ limit: Int, _ before: String?) -> Reply {
     let page = tips.assumeIsolated { tips in
       Result<Page, TipError> { () throws(TipError) in
         let (entries, next) = try tips.list(limit: limit + 1, before: before)
@@ -83,9 +110,9 @@ extension MethodHandler {
       }
     }
     switch page {
-    case .success(let page): return .now(reply(page))
-    case .failure(.invalidID): throw .invalidParameter("before")
-    case .failure(let error): return .now(.failure(ErrorMapping.map(error)))
+    case .success(let page): return reply(page)
+    case .failure(.invalidID): return .failure(.invalidParameter("before"))
+    case .failure(let error): return .failure(ErrorMapping.map(error))
     }
   }
 
@@ -127,6 +154,13 @@ extension MethodHandler {
         return .failure(ErrorMapping.map(error))
       }
     }
+  }
+
+  /// Those of the tips, with what was answered before they were asked.
+  var cacheCounters: TipCounters {
+    var counters = tips.assumeIsolated { $0.counters }
+    counters.cacheHits += texts.served
+    return counters
   }
 
   private func identifier(_ parameters: inout ParameterReader) throws(VarlinkError) -> String {

@@ -12,6 +12,9 @@ struct DatabaseFile {
   let options: Database.Options
   let now: WallTime
   var checkTime = Database.checkTime
+  /// Whether every page is looked at before the file counts as whole. What is opened without has to
+  /// be checked later (``StoreParts/checkTips(warnings:)``).
+  var checksIntegrity = true
 
   struct Opened {
     var database: Database
@@ -43,6 +46,10 @@ struct DatabaseFile {
     } catch {
       throw StoreOpenError(error)
     }
+  }
+
+  static func unfinished(_ name: String) -> String {
+    "\(name): its check took too long and was given up"
   }
 
   private var lastSetAside: String? {
@@ -81,10 +88,12 @@ struct DatabaseFile {
       }
       guard newer == nil else { throw database.error("use a newer schema", SQLiteError.Codes.ok) }
       guard version > 0 else { return nil }
-      switch try database.integrity(within: checkTime) {
-      case .whole: break
-      case .damaged: return nil
-      case .unfinished: warnings.append("\(name): its check took too long and was given up")
+      if checksIntegrity {
+        switch try database.integrity(within: checkTime) {
+        case .whole: break
+        case .damaged: return nil
+        case .unfinished: warnings.append(Self.unfinished(name))
+        }
       }
       database.keepLogOnClose(false)
       try database.prepareForWriting()

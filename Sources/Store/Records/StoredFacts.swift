@@ -21,6 +21,7 @@ struct StoredFacts: Codable {
   var accessTokenReceivedAt: Int64
   var accessTokenExpiresAt: Int64?
   var refreshTokenExpiresAt: Int64?
+  var refreshEndMoves: Bool?
 
   init(_ facts: SessionFacts) {
     id = facts.id.hex
@@ -37,12 +38,13 @@ struct StoredFacts: Codable {
     accessTokenReceivedAt = facts.accessTokenReceivedAt.milliseconds
     accessTokenExpiresAt = facts.accessTokenExpiresAt?.milliseconds
     refreshTokenExpiresAt = facts.refreshTokenExpiresAt?.milliseconds
+    refreshEndMoves = facts.refreshEndMoves ? true : nil
   }
 
   /// Nil where the session's id is not one.
   var facts: SessionFacts? {
     guard let bytes = [UInt8](hex: id), let session = SessionID(bytes: bytes) else { return nil }
-    return SessionFacts(
+    var facts = SessionFacts(
       id: session, generation: Generation(generation),
       binding: UpstreamBinding(issuer: issuer, clientID: clientID, apiOrigin: apiOrigin),
       account: account, accountVerified: accountVerified,
@@ -51,6 +53,8 @@ struct StoredFacts: Codable {
       accessTokenReceivedAt: WallTime(milliseconds: accessTokenReceivedAt),
       accessTokenExpiresAt: accessTokenExpiresAt.map(WallTime.init(milliseconds:)),
       refreshTokenExpiresAt: refreshTokenExpiresAt.map(WallTime.init(milliseconds:)))
+    facts.refreshEndMoves = refreshEndMoves ?? false
+    return facts
   }
 
   static func encode(_ facts: SessionFacts) -> [UInt8] {

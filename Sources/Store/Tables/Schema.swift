@@ -18,7 +18,7 @@ struct Schema {
   var version: Int { migrations.last?.version ?? 0 }
 
   /// "brwS", "brwT".
-  static let session = Schema(applicationID: 0x6272_7753, migrations: [sessionV1])
+  static let session = Schema(applicationID: 0x6272_7753, migrations: [sessionV1, sessionV2])
   static let tips = Schema(applicationID: 0x6272_7754, migrations: [tipsV1])
 
   private static let sessionV1 = Migration(
@@ -82,6 +82,25 @@ struct Schema {
         http_status INTEGER
       ) STRICT
       """,
+    ])
+
+  /// How earlier sessions ended, which forecasts go by, and how long a pause was meant to be.
+  private static let sessionV2 = Migration(
+    version: 2, minimumReader: 1,
+    statements: [
+      """
+      CREATE TABLE life (
+        id INTEGER PRIMARY KEY,
+        issuer TEXT NOT NULL,
+        client_id TEXT NOT NULL,
+        api_origin TEXT NOT NULL,
+        account TEXT,
+        signed_in_at INTEGER NOT NULL,
+        last_good_at INTEGER NOT NULL,
+        refused_at INTEGER NOT NULL
+      ) STRICT
+      """,
+      "ALTER TABLE backoff ADD COLUMN pause INTEGER",
     ])
 
   private static let tipsV1 = Migration(

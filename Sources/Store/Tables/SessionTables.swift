@@ -105,19 +105,23 @@ extension Database {
   }
 
   func backoff() throws(SQLiteError) -> BackoffRecord? {
-    let rows = try rows("SELECT failures, not_before, reason FROM backoff", to: "read the backoff")
+    let rows = try rows(
+      "SELECT failures, not_before, pause, reason FROM backoff", to: "read the backoff")
     guard let row = rows.first else { return nil }
     return BackoffRecord(
       failures: Int(try row.integer(0)), notBefore: WallTime(milliseconds: try row.integer(1)),
-      reason: try row.text(2))
+      pause: try row.optionalInteger(2).map { .milliseconds($0) }, reason: try row.text(3))
   }
 
   func setBackoff(_ backoff: BackoffRecord) throws(SQLiteError) {
     try run(
-      "INSERT OR REPLACE INTO backoff (id, failures, not_before, reason) VALUES (1, ?, ?, ?)",
+      """
+      INSERT OR REPLACE INTO backoff (id, failures, not_before, pause, reason)
+      VALUES (1, ?, ?, ?, ?)
+      """,
       [
         .integer(Int64(backoff.failures)), .integer(backoff.notBefore.milliseconds),
-        .text(backoff.reason),
+        .optional(backoff.pause.map { $0.clampedNanoseconds / 1_000_000 }), .text(backoff.reason),
       ], to: "record the backoff")
   }
 }

@@ -41,12 +41,13 @@ extension Database {
       [.blob(session.bytes), .integer(generation.sqlValue)], to: "delete other sessions' tips")
   }
 
-  func tips() throws(SQLiteError) -> [CachedTip] {
+  /// Newest first; all, or that of one key.
+  func tips(only key: TipKey? = nil) throws(SQLiteError) -> [CachedTip] {
     let rows = try rows(
       """
       SELECT key, session_id, generation, fetched_at, fresh_for, entity_tag, last_modified, body
-      FROM tip ORDER BY fetched_at DESC, key
-      """, to: "read the tips")
+      FROM tip \(key == nil ? "" : "WHERE key = ? ")ORDER BY fetched_at DESC, key
+      """, key.map { [.text($0.text)] } ?? [], to: "read the tips")
     var tips: [CachedTip] = []
     for row in rows {
       guard let key = TipKey(text: try row.text(0)),
@@ -81,6 +82,10 @@ extension Database {
         .integer(tip.freshFor.clampedNanoseconds / 1_000_000), .optional(tip.entityTag),
         .optional(tip.lastModified), .blob(body),
       ], to: "store a tip")
+  }
+
+  func deleteTip(_ key: TipKey) throws(SQLiteError) {
+    try run("DELETE FROM tip WHERE key = ?", [.text(key.text)], to: "delete a tip")
   }
 
   func deleteTips(keeping count: Int) throws(SQLiteError) {

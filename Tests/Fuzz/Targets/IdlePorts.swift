@@ -5,7 +5,7 @@ import Session
 import Tips
 
 /// Ports behind which nothing is: for what only has to decode.
-struct IdlePorts: SessionStore, EventJournal, TipStore, TokenEndpoint, Transport {
+struct IdlePorts: SessionStore, EventJournal, RevocationOutbox, TipStore, TokenEndpoint, Transport {
   var binding: UpstreamBinding {
     UpstreamBinding(issuer: "", clientID: "", apiOrigin: "http://127.0.0.1")
   }
@@ -57,6 +57,18 @@ struct IdlePorts: SessionStore, EventJournal, TipStore, TokenEndpoint, Transport
 
   func close() async {}
 
+  func add(_ record: consuming SessionRecord) async throws(StoreError) {}
+
+  func pending() async throws(StoreError) -> [PendingRevocation] { [] }
+
+  func tokens(of id: Int64) async throws(StoreError) -> TokenPair? { nil }
+
+  func recordTry(of id: Int64) async throws(StoreError) {}
+
+  func remove(_ id: Int64) async throws(StoreError) {}
+
+  func forgetAll() async throws(StoreError) {}
+
   func lastSequence() async throws(StoreError) -> Int64 { 0 }
 
   func append(_ events: [EventRecord]) async throws(StoreError) {}
@@ -66,6 +78,10 @@ struct IdlePorts: SessionStore, EventJournal, TipStore, TokenEndpoint, Transport
   func load(session: SessionID, generation: Generation) async throws(StoreError) -> [CachedTip] {
     []
   }
+
+  func stored(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) async throws(StoreError) -> CachedTip? { nil }
 
   func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError) {}
 

@@ -30,13 +30,14 @@ enum MessagesTarget {
 
   private static func play(_ stream: [UInt8], piece: Int, order: UInt8) -> Outcome {
     var machine = ConnectionMachine(limits: limits)
+    var known = PreparedCalls { _ in nil }
     var outcome = Outcome()
     var open: [ConnectionMachine.Slot] = []
     var output: [UInt8] = []
     var awaited = 0
     var rest = stream[...]
     while true {
-      switch machine.next() {
+      switch machine.next(&known) {
       case .begin(let slot, let call):
         outcome.calls.append(call)
         if case .awaited = slot { awaited += 1 }
@@ -46,6 +47,7 @@ enum MessagesTarget {
           answer(&open, on: &machine, order)
         }
         continue
+      case .answer: preconditionFailure("nothing was prepared")
       case .violation(let fault): outcome.violation = fault
       case .wait:
         precondition(!machine.canStep, "there is something to do, and it waits")

@@ -87,8 +87,14 @@ enum MethodsTarget {
     else { return nil }
     let log = Log(level: .error, form: .timestamped, write: { _ in })
     let ports = IdlePorts()
+    guard
+      let authorization = try? DaemonGraph.authorization(
+        configuration, ports, loop, credentialsDirectory: nil)
+    else { return nil }
+    let endpoint = ReplaceableEndpoint(authorization.endpoint)
+    let grants = LoginGrants(authorization.means, endpoint: endpoint)
     let coordinator = SessionCoordinator(
-      ground: loop, store: ports, endpoint: ports, policy: SessionPolicy())
+      ground: loop, store: ports, endpoint: endpoint, outbox: ports, policy: SessionPolicy())
     let requester = ResilientRequester(
       ground: loop, coordinator: coordinator, transport: ports, base: "http://127.0.0.1:9")
     let tips = TipService(
@@ -98,11 +104,17 @@ enum MethodsTarget {
       fields: fields)
     let events = EventHub(ground: loop, journal: ports)
     let handler = MethodHandler(
-      loop: loop, coordinator: coordinator, requester: requester, tips: tips, events: events,
+      loop: loop, coordinator: coordinator, requester: requester, tips: tips,
+      texts: FreshTexts(gate: coordinator.gate), events: events,
+      logins: LoginCoordinator(loop: loop, coordinator: coordinator, grants: grants) { _ in },
+      revocations: RevocationCoordinator(
+        ground: loop, coordinator: coordinator, outbox: ports, revoker: grants
+      ) { _ in },
       quota: QuotaKeeper(ground: loop, perMinute: 60),
       access: Access(
-        read: Access.members(of: ["1000"], key: "Read").0,
-        control: Access.members(of: ["@7"], key: "Control").0, ownUID: 999),
+        read: Access.members(of: ["1000"], key: "Read", AccountNames(asking: [])).0,
+        control: Access.members(of: ["@7"], key: "Control", AccountNames(asking: [])).0,
+        ownUID: 999),
       refusals: RefusalLog(ground: loop, log: log), configuration: configuration, log: log,
       startedAt: loop.now,
       conduct: Conduct(

@@ -11,8 +11,6 @@ import Tips
 /// What an upstream may say, to everything that reads it.
 enum UpstreamTarget {
   private static let now = WallTime(milliseconds: 1_800_000_000_000)
-  private static let freshness = Freshness(
-    defaultLifetime: .seconds(900), staleIfError: .seconds(86_400), dayZone: .gmt)
 
   static let fields: TipFields? = {
     guard let id = JSONPointer("/id"), let title = JSONPointer("/title"),
@@ -67,10 +65,16 @@ enum UpstreamTarget {
   private static func lifetimes(_ text: String) {
     let lines = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
     var response = HTTPResponse(status: 200, fields: [HTTPField("Cache-Control", String(lines[0]))])
-    if lines.count > 1 { response.fields.append(HTTPField("Age", String(lines[1]))) }
-    if let lifetime = freshness.lifetime(of: response) {
-      precondition(lifetime >= .zero, "a lifetime that is over before it began")
-      _ = now.advanced(by: lifetime)
+    if lines.count > 1 {
+      for name in ["Age", "Expires", "Date"] {
+        response.fields.append(HTTPField(name, String(lines[1])))
+      }
+    }
+    let control = CacheControl(response, silent: .seconds(900), now: now)
+    for span in [control.lifetime, control.staleIfError, control.staleWhileRevalidate] {
+      guard let span else { continue }
+      precondition(span >= .zero, "a span that is over before it began")
+      _ = now.advanced(by: span)
     }
   }
 

@@ -130,7 +130,8 @@ struct Bench {
       await requester.follow()
       await tips.follow()
       try await coordinator.start()
-      await tips.start()
+      await tips.expectStored()
+      await tips.load()
     }
     ground.run()
     try start.value()

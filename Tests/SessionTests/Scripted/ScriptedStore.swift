@@ -8,7 +8,7 @@ import Tips
 /// Both stores, in memory, with the real rules, and with a hold or a failure at each step.
 final class ScriptedStore: SessionStore, TipStore {
   enum Step: Hashable, Sendable {
-    case load, install, intent, commit, failure, destroy, put
+    case load, install, intent, commit, failure, destroy, tips, put, spent, inspect
   }
 
   enum Moment: Hashable, Sendable {
@@ -140,7 +140,13 @@ final class ScriptedStore: SessionStore, TipStore {
     }
   }
 
-  func inspect() async throws(StoreError) -> PersistedSession { disk.persisted() }
+  func isSpent(_ token: Fingerprint) async throws(StoreError) -> Bool {
+    try await perform(.spent) { $0.spent.contains(token) }
+  }
+
+  func inspect() async throws(StoreError) -> PersistedSession {
+    try await perform(.inspect) { $0.persisted() }
+  }
 
   func fingerprint(of token: borrowing Secret) -> Fingerprint {
     Dummy.fingerprint(of: Dummy.text(token))
@@ -151,7 +157,14 @@ final class ScriptedStore: SessionStore, TipStore {
   // MARK: TipStore
 
   func load(session: SessionID, generation: Generation) async throws(StoreError) -> [CachedTip] {
-    state.withLock { $0.disk.tips(of: session, generation) }
+    try await perform(.tips) { (disk) throws(StoreError) in try disk.tips(of: session, generation) }
+  }
+
+  func stored(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) async throws(StoreError) -> CachedTip? {
+    var disk = disk
+    return try disk.tips(of: session, generation).first { $0.key == key }
   }
 
   func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError) {

@@ -94,7 +94,8 @@ final class PowerBench {
       var words = Restored(loaded).description
       if loaded.intent != nil { words += ", with an intent" }
       if loaded.reason?.contains("set aside") == true { words += ", set aside" }
-      if !store.warnings.isEmpty { words += ", with warnings \(store.warnings)" }
+      let warnings = store.warnings + (await store.checkTips())
+      if !warnings.isEmpty { words += ", with warnings \(warnings)" }
       if loaded.facts != nil, try again.slotSize() < 65_536 { words += ", without a rescue slot" }
       // As the daemon does next.
       if let entry = try await store.sessions.pending().first {

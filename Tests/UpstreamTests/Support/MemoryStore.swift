@@ -17,6 +17,8 @@ final class MemoryStore: SessionStore, TipStore {
     var backoff: BackoffRecord?
     var reason: String?
     var tips: [TipKey: CachedTip] = [:]
+    /// How earlier sessions ended; it survives them.
+    var lives: [SessionLife] = []
   }
 
   private let state = Locked(State())
@@ -54,13 +56,15 @@ final class MemoryStore: SessionStore, TipStore {
   func load() async throws(StoreError) -> LoadedSession {
     let disk = disk
     guard let facts = disk.facts else {
-      return LoadedSession(generation: disk.generation, record: nil, reason: disk.reason)
+      return LoadedSession(
+        generation: disk.generation, record: nil, reason: disk.reason,
+        lives: disk.lives)
     }
     let pair = TokenPair(
       access: try Self.secret(disk.access), refresh: try Self.secret(disk.refresh))
     return LoadedSession(
       generation: disk.generation, record: SessionRecord(facts: facts, pair: pair),
-      intent: disk.intent, backoff: disk.backoff)
+      intent: disk.intent, backoff: disk.backoff, lives: disk.lives)
   }
 
   func install(
@@ -70,7 +74,8 @@ final class MemoryStore: SessionStore, TipStore {
     let (access, refresh) = (Self.text(record.pair.access), Self.text(record.pair.refresh))
     state.withLock { state in
       state = State(
-        generation: facts.generation, facts: facts, access: access, refresh: refresh)
+        generation: facts.generation, facts: facts, access: access, refresh: refresh,
+        lives: state.lives)
     }
   }
 
@@ -105,8 +110,13 @@ final class MemoryStore: SessionStore, TipStore {
 
   func destroy(through generation: Generation, reason: String) async throws(StoreError) {
     state.withLock { state in
-      if state.generation < generation { state = State(generation: generation, reason: reason) }
+      guard state.generation < generation else { return }
+      state = State(generation: generation, reason: reason, lives: state.lives)
     }
+  }
+
+  func recordLife(_ life: SessionLife) async throws(StoreError) {
+    state.withLock { $0.lives.append(life) }
   }
 
   func inspect() async throws(StoreError) -> PersistedSession { throw .failed("not asked here") }
@@ -121,8 +131,18 @@ final class MemoryStore: SessionStore, TipStore {
     disk.tips.values.filter { $0.session == session && $0.generation == generation }
   }
 
+  func stored(
+    _ key: TipKey, session: SessionID, generation: Generation
+  ) async throws(StoreError) -> CachedTip? {
+    disk.tips[key].flatMap { $0.session == session && $0.generation == generation ? $0 : nil }
+  }
+
   func put(_ tip: CachedTip, permit: consuming WritePermit) async throws(StoreError) {
     try write(permit.generation) { $0.tips[tip.key] = tip }
+  }
+
+  func remove(_ key: TipKey, permit: consuming WritePermit) async throws(StoreError) {
+    try write(permit.generation) { $0.tips[key] = nil }
   }
 
   func prune(keep: Int) async throws(StoreError) {}

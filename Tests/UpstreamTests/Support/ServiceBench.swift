@@ -65,7 +65,8 @@ final class ServiceBench: Sendable {
     await requester.follow()
     await tips.follow()
     try await coordinator.start()
-    await tips.start()
+    await tips.expectStored()
+    await tips.load()
     try await signIn()
   }
 

@@ -92,6 +92,13 @@ final class VirtualAPI: Transport {
   /// What a refresh says of its lifetime, as JSON; nil: nothing.
   func setLifetime(_ json: String?) { state.withLock { $0.lifetime = json } }
 
+  /// Takes the first pair again, as after a new sign-in.
+  func begin() {
+    state.withLock { state in
+      (state.refresh, state.access, state.issued) = ("dummy-refresh-0", ["dummy-access-0"], 0)
+    }
+  }
+
   /// Access tokens that were handed out count no more.
   func rejectAccess() { state.withLock { $0.access = [] } }
 

@@ -107,7 +107,8 @@ final class VirtualBench {
       await tips.follow()
       await tips.serveAsProbe()
       try await coordinator.start()
-      await tips.start()
+      await tips.expectStored()
+      await tips.load()
     }
   }
 
