@@ -17,7 +17,7 @@ SOURCES := Sources Tests Package.swift
 # Swift Testing starts all tests at once by default: on two cores each then waits for all others.
 TEST_ENVIRONMENT := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 
-.PHONY: help deps build test demo format lint clean
+.PHONY: help deps build test cases demo format lint clean
 
 help: ## lists the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -45,6 +45,12 @@ build: deps ## builds all, for debugging
 test: deps ## builds and runs all tests
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	$(TEST_ENVIRONMENT) $(SWIFT) test --skip-build --disable-xctest
+
+cases: deps ## runs all tests, and lists which of them answer which public report
+	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	$(TEST_ENVIRONMENT) $(SWIFT) test --skip-build --disable-xctest >.build/test.log 2>&1 \
+	  || { grep -E '^✘' .build/test.log >&2; exit 1; }
+	@Tests/Cases/cases.py .build/test.log
 
 demo: build ## a session from sign-in to logout, with an upstream of its own
 	@BUILD_DIRECTORY="$$($(SWIFT) build --show-bin-path)" Sources/brewlog-demo-upstream/demo.sh
@@ -137,8 +143,8 @@ fuzz: deps ## feeds the parsers random bytes, SECONDS=60 each
 	fi
 
 .PHONY: oauth-test
-oauth-test: build ## signs in, refreshes and revokes at a real authorization server (from PyPI)
-	@Tests/OAuth/run.sh "$$($(SWIFT) build --show-bin-path)"
+oauth-test: build ## signs in, refreshes and revokes at a real server (from PyPI); CASES="Login Reuse"
+	@Tests/OAuth/run.sh "$$($(SWIFT) build --show-bin-path)" $(CASES)
 
 # Long looks at a running daemon, built as it ships.
 CALLS ?= 10000000
@@ -146,10 +152,10 @@ CONNECTIONS ?= 10000
 
 .PHONY: soak
 soak: deps ## CALLS=10000000 calls, CONNECTIONS=10000 at once
-	$(SWIFT) build -c release $(BUILD_FLAGS)
-	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" connections $(CONNECTIONS)
-	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" crowd
-	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build -c release --show-bin-path)/Soak" calls $(CALLS)
+	$(SWIFT) build $(RELEASE_FLAGS)
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/Soak" connections $(CONNECTIONS)
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/Soak" crowd
+	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/Soak" calls $(CALLS)
 
 # From each seed a day: kills, outages, a full disk, steps of the clock. As root all of it.
 SEEDS ?= 20
@@ -190,8 +196,8 @@ MUTANTS := Tests/Mutants/mutants.py
 
 .PHONY: races mutants mutants-built mutants-sample
 races: deps ## explores the schedules of all worlds, RACE_SECONDS=240
-	$(SWIFT) build -c release $(BUILD_FLAGS) --product brewlog-races
-	"$$($(SWIFT) build -c release --show-bin-path)/brewlog-races" --seconds $(RACE_SECONDS)
+	$(SWIFT) build $(RELEASE_FLAGS) --product brewlog-races
+	"$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/brewlog-races" --seconds $(RACE_SECONDS)
 
 # Whatever of it runs real threads; the daemon that the end-to-end tests start is built alike.
 TSAN_FLAGS := --sanitize=thread --scratch-path .build/tsan
@@ -205,10 +211,12 @@ tsan: deps ## the worlds on real threads under ThreadSanitizer, THREAD_ROUNDS=10
 	  $(SWIFT) test --skip-build --disable-xctest $(TSAN_FLAGS) --filter '$(TSAN_FILTER)'
 
 mutants-built: deps
-	$(MUTANTS) build $(MUTANT_WORK) --swift "$(SWIFT)"
+	$(MUTANTS) build $(MUTANT_WORK) --swift "$(SWIFT)" $(MUTANT_TESTS)
 
+# The store's faults are judged by its own tests, too, which are built in the copy for that.
+mutants: MUTANT_TESTS := --tests
 mutants: mutants-built ## puts faults into copies of the sources, and shows which are caught
-	$(MUTANTS) run $(MUTANT_WORK)
+	$(MUTANTS) run $(MUTANT_WORK) --swift "$(SWIFT)" --tests
 
 mutants-sample: mutants-built ## the same for as many as MUTANT_SECONDS=100 allow, drawn by SEED=1
 	$(MUTANTS) run $(MUTANT_WORK) --for $(or $(MUTANT_SECONDS),100) --seed $(or $(SEED),1)

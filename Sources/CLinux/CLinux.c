@@ -3,6 +3,7 @@
 
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -42,6 +43,8 @@ void clinux_name_thread(const char *name) {
   snprintf(kept, sizeof kept, "%s", name);
   pthread_setname_np(pthread_self(), kept);
 }
+
+void clinux_return_memory(void) { malloc_trim(0); }
 
 int clinux_watch_network(void) {
   struct sockaddr_nl address = {

@@ -15,9 +15,10 @@ actor SocketKeeper {
   private var configuration: DaemonConfiguration.Socket
   private var accounts: AccountNames
   private var server: VarlinkServer?
+  private var files: FileWatch?
   private var timer: TimerID?
 
-  /// How long nobody gets in, at the most, after the name has gone.
+  /// How often is looked where the kernel does not tell, or binding it again has failed.
   static let interval = Duration.seconds(5)
 
   init(
@@ -34,10 +35,27 @@ actor SocketKeeper {
 
   func watch(for server: VarlinkServer) {
     self.server = server
-    arm()
+    watchFiles()
+  }
+
+  /// The socket and its directory: either may be removed or renamed.
+  private func watchFiles() {
+    files?.cancel()
+    files = nil
+    let path = configuration.path
+    do throws(SystemError) {
+      files = try FileWatch(loop: loop, paths: [path, Listening.directory(of: path)]) {
+        self.assumeIsolated { $0.check() }
+      }
+      // What happened before the watch stood was not reported.
+      if !(bound?.isInPlace ?? true) { arm() }
+    } catch {
+      arm()
+    }
   }
 
   private func arm() {
+    if let timer { loop.cancel(timer) }
     timer = loop.schedule(at: loop.now.advanced(by: Self.interval)) {
       self.assumeIsolated { $0.check() }
     }
@@ -45,18 +63,22 @@ actor SocketKeeper {
 
   private func check() {
     guard bound != nil else { return }
-    arm()
-    if bound?.isInPlace ?? true { return }
+    if bound?.isInPlace ?? true {
+      if files == nil { watchFiles() }
+      return
+    }
     do throws(SocketError) {
       Listening.makeDirectory(Listening.directory(of: configuration.path))
       try bound?.rebind()
       Listening.setGroup(configuration, accounts, log: log)
+      watchFiles()
       guard let listener = bound?.takeListener() else { return }
       // A descriptor cannot be captured by a task, its number can.
       let raw = listener.release()
       Task { await self.serve(raw) }
     } catch {
       log(.error, "the socket \(configuration.path) has vanished: \(error.description)")
+      arm()
     }
   }
 
@@ -88,6 +110,7 @@ actor SocketKeeper {
   /// Removes the name.
   func close() {
     if let timer { loop.cancel(timer) }
+    files?.cancel()
     bound = nil
   }
 }

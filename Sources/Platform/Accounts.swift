@@ -1,7 +1,7 @@
 import Glibc
 
 /// Users and groups by name (getpwnam_r(3), getgrnam_r(3)). The name service may ask the network:
-/// only for the start and a reload, never while the loop serves.
+/// never on the loop once that serves.
 package enum Accounts {
   /// A number is taken as it is.
   package static func userID(of name: String) -> UInt32? {

@@ -48,6 +48,7 @@ extension SessionCoordinator {
     let old = asked == .queued ? takeRecord() : nil
     let late: LateFate = revoke ? lateFate(asked == .queued) : .cutOff
     if hadSession { move(reason: "logged out", late: late, actorUID: actorUID) }
+    if !revoke { forgetLatePairs() }
     announceCancelledLogins()
     let generation = machine.generation
     let outcome = await destroyInTime(revoking: old)
@@ -63,6 +64,12 @@ extension SessionCoordinator {
     case .failure(let error):
       throw .notDurable(LogoutNotDurable(generation: generation, reason: error.reason))
     }
+  }
+
+  /// What an earlier logout has left on its way to the outbox is not wanted there any more.
+  private func forgetLatePairs() {
+    revocable = []
+    for task in orphans.values { task.cancel() }
   }
 
   private func revocation(_ revoke: Bool, _ hadSession: Bool) -> RevocationOutcome {

@@ -19,10 +19,12 @@ extension SessionMachine {
     hasAccessToken = hasAccess
     hasRefreshToken = hasRefresh
     accessSerial = 1
-    // What was received in an earlier run is as old as the wall clock says.
+    // What was received in an earlier run is as old as the wall clock says, and ends no later than
+    // if it came now: the clock may have been set back.
     accessReceived = now
-    accessExpires = facts.accessTokenExpiresAt.map {
-      now.advanced(by: max(.zero, wallTime.duration(to: $0)))
+    accessExpires = facts.accessTokenExpiresAt.map { end in
+      let rest = min(wallTime.duration(to: end), facts.accessTokenReceivedAt.duration(to: end))
+      return now.advanced(by: max(.zero, rest))
     }
     phase =
       facts.binding == binding

@@ -4,6 +4,9 @@ package import FoundationEssentials
 /// For how long an answer may be served without asking again (RFC 9111, section 4.2), and for how
 /// long after that when the upstream is away (RFC 5861, section 4). Pure.
 package struct Freshness: Sendable {
+  /// A clock that is disciplined goes back by no more than this.
+  private static let longestDrift = Duration.seconds(300)
+
   /// Where the upstream is silent.
   package var defaultLifetime: Duration
   package var staleIfError: Duration
@@ -19,6 +22,8 @@ package struct Freshness: Sendable {
   /// Whether a cached tip may be served without asking. A tip of the day that is not today's is
   /// not fresh, whatever its age.
   package func isFresh(_ cached: CachedTip, now: WallTime, maxAge: Duration?) -> Bool {
+    // From a clock that has been set back since: how old it is nobody knows.
+    if now.duration(to: cached.fetchedAt) > Self.longestDrift { return false }
     let age = age(of: cached, now: now)
     if let maxAge, age > maxAge || maxAge == .zero { return false }
     if maxAge == nil, age >= cached.freshFor { return false }

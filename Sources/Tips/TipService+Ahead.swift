@@ -14,13 +14,17 @@ extension TipService {
     _ = try? await fetch(.today, TipDemand(maxAge: .zero, wait: .seconds(30)))
   }
 
+  /// A wall clock that is set makes another hour of it: midnight is looked for anew that often.
+  private static let longestLook = Duration.seconds(3_600)
+
   /// The next look ahead: a little after midnight in the day zone, spread so that hosts do not all
   /// ask in the same second. Only for those who have asked for a tip of the day before.
   func scheduleAhead() {
     if let timer = aheadTimer { ground.cancel(timer) }
     aheadTimer = nil
     guard cache[.today] != nil else { return }
-    let wait = freshness.untilMidnight(ground.wallTime) + .seconds(60) * spread()
+    let rest = freshness.untilMidnight(ground.wallTime)
+    let wait = rest <= Self.longestLook ? rest + .seconds(60) * spread() : Self.longestLook
     aheadTimer = ground.schedule(at: ground.now.advanced(by: wait)) {
       Task(executorPreference: self.ground) { await self.lookAhead() }
     }
@@ -28,8 +32,12 @@ extension TipService {
 
   private func lookAhead() async {
     aheadTimer = nil
-    _ = try? await fetch(.today, TipDemand(wait: .seconds(30)))
-    // Where it failed, the circuit's probes and the next caller go on.
+    // What was fetched on this day has been looked at; a look that failed is made again.
+    if let held = cache[.today],
+      freshness.day(of: held.fetchedAt) != freshness.day(of: ground.wallTime)
+    {
+      _ = try? await fetch(.today, TipDemand(wait: .seconds(30)))
+    }
     if aheadTimer == nil { scheduleAhead() }
   }
 

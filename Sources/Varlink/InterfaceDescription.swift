@@ -15,33 +15,35 @@ package struct InterfaceDescription: Equatable, Sendable {
   /// The names that follow the word `method` outside comments and parentheses.
   private static func methods(in text: String) -> Set<String> {
     var methods: Set<String> = []
-    for line in topLevel(of: text).split(separator: "\n") {
-      let words = line.split { $0 == " " || $0 == "\t" }
-      if words.count >= 2, words[0] == "method" { methods.insert(String(words[1])) }
+    // By scalars: a CR and the LF behind it are one character, which is neither.
+    for line in topLevel(of: text).split(whereSeparator: { $0 == "\n" }) {
+      let words = line.split { $0 == " " || $0 == "\t" }.map { String(Substring($0)) }
+      if words.count >= 2, words[0] == "method" { methods.insert(words[1]) }
     }
     return methods
   }
 
-  /// The text without comments and without what stands in parentheses; a parenthesis ends a word.
-  private static func topLevel(of text: String) -> String {
-    var result = ""
+  /// The text without comments and without what stands in parentheses; a parenthesis ends a word. All
+  /// line ends are LF in it.
+  private static func topLevel(of text: String) -> String.UnicodeScalarView {
+    var result = String.UnicodeScalarView()
     var depth = 0
     var inComment = false
     for character in text.unicodeScalars {
       switch character {
-      case "\n":
+      case "\n", "\r":
         inComment = false
-        result.unicodeScalars.append(character)
+        result.append("\n")
       case _ where inComment: continue
       case "#": inComment = true
       case "(":
         depth += 1
-        result.unicodeScalars.append(" ")
+        result.append(" ")
       case ")":
         // One too many closes nothing.
         depth = max(0, depth - 1)
-        result.unicodeScalars.append(" ")
-      case _ where depth == 0: result.unicodeScalars.append(character)
+        result.append(" ")
+      case _ where depth == 0: result.append(character)
       default: continue
       }
     }

@@ -64,6 +64,9 @@ package struct Limits: Equatable, Sendable {
   /// How long the listening socket rests when no descriptor is left for even one refusal.
   package var acceptPause = Duration.seconds(1)
 
+  /// How long the memory of clients that have left is kept for others like them.
+  package var memoryPause = Duration.seconds(1)
+
   /// At a stop: how long calls under way may still take before they are cancelled.
   package var stopGrace = Duration.milliseconds(1_000)
 

@@ -33,6 +33,13 @@ extension VarlinkServer {
     countRoom()
   }
 
+  /// How many connections this process has room for, with what it has open now.
+  func countRoom() {
+    maxConnections = limits.connections(
+      descriptors: ProcessDescriptors.limit,
+      inUse: max(0, ProcessDescriptors.open - connections.count))
+  }
+
   private func watch(_ listener: Listener) throws(SystemError) {
     try loop.watch(listener.descriptor.rawValue, for: .readable) { [self] _ in
       assumeIsolated { $0.acceptWaiting() }

@@ -34,6 +34,8 @@ extension VarlinkServer {
     let change = present - connection.accountedBytes
     if change == 0 { return }
     connection.accountedBytes = present
+    heldBytes += change
+    noteMemory()
     let uid = connection.caller.peer.uid
     settle(uid) { $0.bytes += change }
     if change > 0 { makeRoom(for: uid) }

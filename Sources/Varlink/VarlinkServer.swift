@@ -13,8 +13,13 @@ package actor VarlinkServer {
   let handler: any CallHandler
   var notices: NoticeThrottle
   /// ``Limits/maxConnections``, or less where the process may not open as many.
-  private(set) var maxConnections: Int
+  var maxConnections: Int
   var listener: Listener?
+
+  let giveBack: @Sendable () -> Void
+  var memory = MemoryUse()
+  /// What the connections hold besides themselves.
+  var heldBytes = 0
 
   var connections: [UInt64: Connection] = [:]
   private var prepared: PreparedCalls
@@ -30,11 +35,13 @@ package actor VarlinkServer {
   package init(
     loop: EventLoop, info: ServiceInfo, interfaces: [InterfaceDescription],
     limits: Limits = Limits(), handler: any CallHandler,
-    notice: @escaping @Sendable (ServerNotice) -> Void = { _ in }
+    notice: @escaping @Sendable (ServerNotice) -> Void = { _ in },
+    giveBack: @escaping @Sendable () -> Void = ProcessMemory.giveBack
   ) {
     self.loop = loop
     self.limits = limits
     self.handler = handler
+    self.giveBack = giveBack
     let router = Router(info: info, interfaces: interfaces)
     self.router = router
     prepared = PreparedCalls { call in
@@ -53,13 +60,6 @@ package actor VarlinkServer {
     }
     self.limits = limits
     countRoom()
-  }
-
-  /// How many connections this process has room for, with what it has open now.
-  func countRoom() {
-    maxConnections = limits.connections(
-      descriptors: ProcessDescriptors.limit,
-      inUse: max(0, ProcessDescriptors.open - connections.count))
   }
 
   /// Open connections, and closed ones whose oneway calls are under way.
@@ -84,6 +84,7 @@ package actor VarlinkServer {
     }
     connections[id] = connection
     accounts[peer.uid, default: UserAccount()].connections += 1
+    noteMemory()
     if limits.idleTimeout > .zero { armIdleTimer(connection) }
   }
 
@@ -215,6 +216,7 @@ package actor VarlinkServer {
       connections.removeValue(forKey: connection.id) != nil
     else { return }
     settle(connection.caller.peer.uid) { $0.connections -= 1 }
+    noteMemory()
     if isStopping && connections.isEmpty { endStop() }
   }
 
@@ -381,6 +383,7 @@ package actor VarlinkServer {
   }
 
   private func endStop() {
+    if let timer = memory.timer { loop.cancel(timer) }
     let waiters = stopWaiters
     stopWaiters = []
     for waiter in waiters { waiter.resume() }

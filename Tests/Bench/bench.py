@@ -198,7 +198,8 @@ class Bench:
 
     def token_seconds(self, client):
         """How long token requests have taken so far, by the daemon's own metrics."""
-        text = ask(client, {"method": "org.brewlog.Service.Metrics", "parameters": {}})[0]["text"]
+        reply, _ = ask(client, {"method": "org.brewlog.Service.Metrics", "parameters": {}})
+        text = reply["openMetrics"]
         return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
                    if re.match(r'\w*upstream\w*_sum\{.*"token"', line))
 

@@ -47,7 +47,7 @@ struct OtherUserTests {
       ["Socket": ["Mode=0666"], "Access": ["Read=1001 @2001", "Control=1002 @2002"]])
     defer { daemon.end() }
     try daemon.start()
-    let client = try Programs.publish("brewlogctl", in: daemon.directory)
+    let client = try daemon.clientForOthers()
     for caller in Self.callers {
       for command in Self.commands {
         let child = try start(client, daemon, caller, command.words)
@@ -93,6 +93,37 @@ struct OtherUserTests {
       ] + words, environment: Programs.environment)
   }
 
+  @Test func `the socket's group lets its members in, and a reload makes it another's`() throws {
+    guard FileManager.default.isExecutableFile(atPath: Self.tool) else {
+      try Test.cancel("there is no \(Self.tool) (Debian: util-linux)")
+    }
+    let daemon = try DaemonFixture(
+      upstream: "http://127.0.0.1:9", ["Socket": ["Mode=0660", "Group=2001"]])
+    defer { daemon.end() }
+    try daemon.start()
+    let client = try daemon.clientForOthers()
+    let callers = [
+      2_001: Caller(uid: 1003, gid: 1003, groups: [2001], may: "open"),
+      2_002: Caller(uid: 1003, gid: 2002, may: "open"),
+    ]
+    for group in [2_001, 2_002] as [UInt32] {
+      #expect(daemon.eventually { ownership(of: daemon.socket) == group })
+      for (number, caller) in callers {
+        let child = try start(
+          client, daemon, caller, ["can-i", "org.brewlog.Service.CanI"])
+        #expect(child.wait() == .exited(number == Int(group) ? 0 : 5), "\(caller.testDescription)")
+      }
+      let text = try String(contentsOfFile: daemon.configurationFile, encoding: .utf8)
+      try daemon.configure(text.replacing("Group=2001", with: "Group=2002"))
+      try daemon.process.send(SIGHUP)
+    }
+  }
+
+  private func ownership(of path: String) -> UInt32? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status.st_gid : nil
+  }
+
   @Test func `a refusal over and over is one line and a count`() throws {
     guard FileManager.default.isExecutableFile(atPath: Self.tool) else {
       try Test.cancel("there is no \(Self.tool) (Debian: util-linux)")
@@ -101,7 +132,7 @@ struct OtherUserTests {
       upstream: "http://127.0.0.1:9", ["Socket": ["Mode=0666"], "Access": ["Read=", "Control="]])
     defer { daemon.end() }
     try daemon.start()
-    let client = try Programs.publish("brewlogctl", in: daemon.directory)
+    let client = try daemon.clientForOthers()
     let caller = Caller(uid: 1003, gid: 1003, may: "open")
     for _ in 0..<10 {
       #expect(try start(client, daemon, caller, ["logout"]).wait() == .exited(5))

@@ -60,16 +60,13 @@ extension EndToEnd {
       }
     }
 
-    /// `brewlogctl` as the user nobody: a copy, since the build directory may be private.
+    /// `brewlogctl` as the user nobody.
     private func asNobody(_ stage: Stage, _ arguments: String...) throws -> ChildProcess {
       let tool = "/usr/bin/setpriv"
       guard FileManager.default.isExecutableFile(atPath: tool) else {
         try Test.cancel("there is no \(tool) (Debian: util-linux)")
       }
-      let client = stage.daemon.directory + "/brewlogctl"
-      if access(client, F_OK) != 0 {
-        _ = try Programs.publish("brewlogctl", in: stage.daemon.directory)
-      }
+      let client = try stage.daemon.clientForOthers()
       let child = try ChildProcess.start(
         tool,
         [

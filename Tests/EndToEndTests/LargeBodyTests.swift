@@ -26,13 +26,28 @@ extension EndToEnd {
       fclose(file)
     }
 
+    /// RFC 8878: a frame that asks for a window of 128 MiB, and 8192 blocks that each stand for
+    /// 128 KiB of one byte.
+    private static var zstandardBomb: Step {
+      var bytes: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 17 << 3]
+      for number in 0..<8192 {
+        let header = UInt32(number == 8191 ? 1 : 0) | 1 << 1 | UInt32(128 << 10) << 3
+        bytes += [UInt8(header & 255), UInt8(header >> 8 & 255), UInt8(header >> 16), 0x20]
+      }
+      return .respond(
+        status: 200,
+        headers: [("Content-Type", "application/json"), ("Content-Encoding", "zstd")],
+        bytes: bytes)
+    }
+
     /// B200, and I10's neighbour: nothing of it is kept, either.
-    @Test(arguments: ["plain", "chunked", "gzip"])
+    @Test(arguments: ["plain", "chunked", "gzip", "zstd"])
     func `a body of 1 GiB costs no more memory than the bound`(kind: String) async throws {
       let body: Step =
         switch kind {
         case "plain": .stream(byteCount: 1 << 30)
         case "chunked": .stream(byteCount: 1 << 30, chunked: true)
+        case "zstd": Self.zstandardBomb
         default: .gzipBomb(unpacked: 1 << 30)
         }
       try await Stage.run(DemoOptions(), ["Cache": ["FreshFor=0"]]) { stage in

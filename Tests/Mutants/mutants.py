@@ -451,6 +451,8 @@ def run(arguments):
         due = [each for each in mutants if re.search(arguments.only, each.row())]
         same = []
     if arguments.time:
+        # What only the store's tests can judge is left to the whole run.
+        due = [each for each in due if not each.is_in_store]
         random.Random(arguments.seed).shuffle(due)
     end = time.monotonic() + (arguments.time or 1e9)
     survivors, done = [], 0

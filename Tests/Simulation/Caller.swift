@@ -71,6 +71,7 @@ package actor Caller {
     case .resume:
       _ = try await coordinator.resume()
       return .done
+    case .intrude: return .done
     case .stop:
       await willStop()
       return await coordinator.stop() ? .done : .failed(ClientAnswer.notStored)

@@ -50,6 +50,19 @@ actor DoubleStore: SessionStore, TipStore, RevocationOutbox {
     run.storeOperations += 1
   }
 
+  /// What the one in memory has done, the real one has to do, too.
+  @discardableResult
+  private func must<Value>(
+    _ what: String, _ body: () async throws(StoreError) -> Value
+  ) async -> Value? {
+    do throws(StoreError) {
+      return try await body()
+    } catch {
+      agree(what, nil, error)
+      return nil
+    }
+  }
+
   // MARK: SessionStore
 
   /// What the world begins with.
@@ -268,8 +281,10 @@ actor DoubleStore: SessionStore, TipStore, RevocationOutbox {
     try begin()
     defer { run.storeOperations -= 1 }
     let expected = try await memory.load(session: session, generation: generation)
-    let found = try await tips.load(session: session, generation: generation)
-    differ("the tips", Set(found.map(\.key)) == Set(expected.map(\.key)))
+    let found = await must("a look at the tips") { () async throws(StoreError) in
+      try await tips.load(session: session, generation: generation)
+    }
+    if let found { differ("the tips", Set(found.map(\.key)) == Set(expected.map(\.key))) }
     return expected
   }
 
@@ -301,7 +316,7 @@ actor DoubleStore: SessionStore, TipStore, RevocationOutbox {
     defer { run.storeOperations -= 1 }
     let row = MemoryDisk.row(of: record)
     try await memory.add(row.record)
-    try await real.add(row.record)
+    await must("a late pair") { () async throws(StoreError) in try await real.add(row.record) }
   }
 
   func pending() async throws(StoreError) -> [PendingRevocation] {
@@ -342,21 +357,52 @@ actor DoubleStore: SessionStore, TipStore, RevocationOutbox {
     try begin()
     defer { run.storeOperations -= 1 }
     try await memory.recordTry(of: id)
-    try await real.recordTry(of: id)
+    await must("a try") { () async throws(StoreError) in try await real.recordTry(of: id) }
   }
 
   func remove(_ id: Int64) async throws(StoreError) {
     try begin()
     defer { run.storeOperations -= 1 }
     try await memory.remove(id)
-    try await real.remove(id)
+    await must("a removal") { () async throws(StoreError) in try await real.remove(id) }
   }
 
   func forgetAll() async throws(StoreError) {
     try begin()
     defer { run.storeOperations -= 1 }
     try await memory.forgetAll()
-    try await real.forgetAll()
+    await must("forgetting") { () async throws(StoreError) in try await real.forgetAll() }
+  }
+
+  // MARK: Writes that must not be
+
+  /// Writes with the permits of every session but the present one, each under its own generation and
+  /// under the present one. Both stores refuse all of it (I4).
+  func intrude() async {
+    guard let ended = run.ended, run.disk.row?.facts.id != ended.facts.id else { return }
+    for generation in [ended.facts.generation, run.disk.generation] {
+      var row = ended
+      row.facts.generation = generation
+      let intent = RefreshIntent(
+        token: Dummy.fingerprint(of: "A.r0"), startedAt: run.scheduler.wallTime, tries: 1)
+      let backoff = BackoffRecord(
+        failures: 1, notBefore: run.scheduler.wallTime, reason: "an intruder's")
+      try? await recordIntent(intent, permit: Self.permit(for: row.facts))
+      try? await commit(row.record, permit: Self.permit(for: row.facts))
+      try? await recordFailure(backoff, intent: nil, permit: Self.permit(for: row.facts))
+      try? await install(row.record, permit: Self.permit(for: row.facts))
+      if let tip = run.tipOfEnded(generation) {
+        try? await put(tip, permit: Self.permit(for: row.facts))
+      }
+      // A logout that comes behind a newer session leaves that one alone.
+      if generation < run.disk.generation {
+        try? await destroy(through: generation, reason: "an intruder's")
+      }
+    }
+  }
+
+  private static func permit(for facts: SessionFacts) -> WritePermit {
+    WritePermit(mintedFor: facts.generation, session: facts.id)
   }
 
   // MARK: The end

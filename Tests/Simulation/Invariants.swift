@@ -154,6 +154,10 @@ extension Ledger {
     case .failed(ClientAnswer.secondRejection) where refreshes > 1: break
     case .failed(let reason) where client.isBounded && world.isKind:
       violate("liveness", "\(client.name) fails, though nothing did: \(reason)")
+    case .failed(let reason)
+    where client.spec.call == .resume && moment.before == moment.present
+      && moment.session != nil && world.storeFaults == 0:
+      violate("liveness", "\(client.name) may not resume: \(reason)")
     case .failed(ClientAnswer.wrongGeneration):
       violate("I2", "\(client.name) ends another generation than it named")
     case .failed(ClientAnswer.nothingIsTaken):

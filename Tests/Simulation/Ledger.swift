@@ -21,6 +21,8 @@ struct Ledger {
   var mayEnd = false
   /// A person has said that another upstream is right.
   var isResumed = false
+  /// And has been told that it is done.
+  var hasResumed = false
   var hadSession = false
   /// When the last exchange was sent, and whether it failed.
   var lastSent: (generation: Generation, at: WallTime, failed: Bool)?
@@ -104,6 +106,7 @@ struct Ledger {
     checkOneAnswer(client, answer, moment)
     checkBoundary(client, answer, moment)
     checkAlike(client, answer, moment)
+    if client.spec.call == .resume, answer == .done { hasResumed = true }
     switch answer {
     case .tip(let owner): checkServed(client, owner, moment)
     case .loggedOut(let generation):

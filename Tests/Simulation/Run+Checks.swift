@@ -115,6 +115,20 @@ extension Run {
 
   }
 
+  /// A logout without revocation takes what earlier ones had queued.
+  func checkForgotten(_ client: ClientState) {
+    let isLast = clients.allSatisfy { other in
+      switch other.spec.call {
+      case .logout, .logoutOfFirst, .importAccount, .importOverFirst:
+        other.answeredIn < client.calledIn
+      default: true
+      }
+    }
+    if isLast, !disk.outbox.isEmpty {
+      ledger.violate("I2", "\(client.name) forgets nothing of what waits to be revoked")
+    }
+  }
+
   /// The daemon is down.
   var hasStopped: Bool {
     clients.contains {

@@ -14,6 +14,9 @@ extension Run {
     var deadline: Instant
     var answers = 0
     var hasBegun = false
+    /// The steps of the run in which it called and was answered.
+    var calledIn = Int.max
+    var answeredIn = Int.max
     var leftAt: Instant?
     var leaving: UInt64?
 
@@ -22,7 +25,7 @@ extension Run {
       switch spec.call {
       case .today, .tip, .rate, .refresh: true
       case .logout, .forget, .logoutOfFirst, .importAccount, .importOverFirst, .importNothing,
-        .resume, .inspect, .stop:
+        .resume, .inspect, .intrude, .stop:
         false
       }
     }
@@ -53,12 +56,18 @@ extension Run {
     let deadline = scheduler.now.advanced(by: spec.patience)
     clients[index].deadline = deadline
     clients[index].hasBegun = true
+    clients[index].calledIn = scheduler.steps
     switch spec.call {
     case .logout, .forget, .logoutOfFirst, .importAccount, .importOverFirst: ledger.mayEnd = true
     case .resume: ledger.isResumed = true
-    case .today, .tip, .rate, .refresh, .importNothing, .inspect, .stop: break
+    case .today, .tip, .rate, .refresh, .importNothing, .inspect, .intrude, .stop: break
     }
     guard let coordinator, let tips else { return }
+    if spec.call == .intrude {
+      clients[index].answer = .done
+      if let database { Task(executorPreference: loop) { await database.intrude() } }
+      return
+    }
     let incarnation = incarnation
     let caller = Caller(
       spec: spec, deadline: deadline, coordinator: coordinator, tips: tips, ground: loop,
@@ -88,6 +97,8 @@ extension Run {
     say("\(clients[index].name) is answered: \(answer.text)")
     clients[index].answer = answer
     clients[index].answers += 1
+    clients[index].answeredIn = scheduler.steps
+    if clients[index].spec.call == .forget { checkForgotten(clients[index]) }
     ledger.answered(
       clients[index], answer,
       Ledger.Moment(

@@ -20,6 +20,7 @@ final class Run: @unchecked Sendable {
 
   private(set) var incarnation = 0
   private(set) var isDead = false
+  private var first: MemoryDisk.Row?
   private var isCrashDue = false
   /// Calls of the real store that are under way: a kill comes between two of them.
   var storeOperations = 0
@@ -32,7 +33,7 @@ final class Run: @unchecked Sendable {
   private(set) var requester: ResilientRequester?
   private(set) var revocations: RevocationCoordinator?
   /// The real store, where the world has one, and its directory.
-  private var database: DoubleStore?
+  private(set) var database: DoubleStore?
   private var directory: ScratchPath?
   private var lastID: UInt64 = 1000
   private var entropyCount: UInt64 = 0
@@ -121,6 +122,8 @@ final class Run: @unchecked Sendable {
   private static let binding = UpstreamBinding(issuer: "i", clientID: "c", apiOrigin: "o")
   private static let other = UpstreamBinding(issuer: "i", clientID: "c", apiOrigin: "elsewhere")
 
+  /// The store has come from another machine, and has been adopted here.
+  var isAdopted = false
   /// The store has come from another machine.
   var isCopied: Bool { world.isCopied && incarnation > 0 }
 
@@ -145,6 +148,7 @@ final class Run: @unchecked Sendable {
         refresh: world.hasRefreshToken ? "A.r0" : nil))
     // An access token alone lives as long as the server takes it.
     ledger.mayEnd = !world.hasRefreshToken
+    first = disk.row
     ledger.storeChanged(disk)
     _ = scheduler.makeLane("loop")
     _ = scheduler.makeLane("store")
@@ -245,10 +249,27 @@ final class Run: @unchecked Sendable {
     return coordinator.assumeIsolated { $0.session(of: $0.generation) }
   }
 
+  private var isSuspended: Bool {
+    guard case .suspended = coordinator?.assumeIsolated({ $0.snapshot().phase }) else {
+      return false
+    }
+    return true
+  }
+
   private var isBusy: Bool {
     guard let snapshot = coordinator?.assumeIsolated({ $0.snapshot() }) else { return false }
     return !snapshot.durable || snapshot.activity == .refreshing
       || clients.contains { $0.hasBegun && $0.answer == nil }
+  }
+
+  /// The session that the world began with, once it is no longer the present one.
+  var ended: MemoryDisk.Row? { disk.row?.facts.id == first?.facts.id ? nil : first }
+
+  func tipOfEnded(_ generation: Generation) -> CachedTip? {
+    guard let first else { return nil }
+    return CachedTip(
+      key: .today, tip: Tip(id: "1", title: "A", body: "b"), session: first.facts.id,
+      generation: generation, fetchedAt: scheduler.wallTime, freshFor: .seconds(60))
   }
 
   // MARK: Killing it
@@ -284,6 +305,7 @@ final class Run: @unchecked Sendable {
     }
     boot()
     say("restarted: \(storeEnd)")
+    if ledger.hasResumed, isSuspended { ledger.violate("I9", "a restart forgets the resume") }
     for client in world.afterCrash { arrive(client) }
     if world.afterCrash.contains(where: \.comesLate) { tick() }
     offerCrash()

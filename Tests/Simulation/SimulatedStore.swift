@@ -11,7 +11,6 @@ actor SimulatedStore: SessionStore, TipStore, RevocationOutbox {
   private let run: Run
   private let incarnation: Int
   private var isClosed = false
-  private var hasAdopted = false
   /// A logout whose key is gone but whose rows are not.
   private var unfinished: (generation: Generation, reason: String, old: MemoryDisk.Row?)?
 
@@ -46,7 +45,7 @@ actor SimulatedStore: SessionStore, TipStore, RevocationOutbox {
 
   func load() throws(StoreError) -> LoadedSession {
     let disk = try perform("load", mayFail: false) { $0 }
-    return disk.loaded(isCopied: run.isCopied && !hasAdopted)
+    return disk.loaded(isCopied: run.isCopied && !run.isAdopted)
   }
 
   func install(
@@ -177,7 +176,7 @@ actor SimulatedStore: SessionStore, TipStore, RevocationOutbox {
         throw .generationMoved(stored: disk.generation)
       }
     }
-    hasAdopted = true
+    run.isAdopted = true
   }
 
   func isSpent(_ token: Fingerprint) async throws(StoreError) -> Bool {

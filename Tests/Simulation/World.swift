@@ -16,6 +16,8 @@ package struct World: Sendable, CustomStringConvertible {
     case importNothing
     case resume
     case inspect
+    /// Somebody with permits of sessions that have ended; on SQLite only.
+    case intrude
     case stop
   }
 

@@ -257,6 +257,16 @@ package enum Worlds {
       $0.isCopied = true
       $0.afterCrash = [.init(.today), .init(.refresh), .init(.resume)]
     },
+    World("a copied store, twice restarted", [.init(.today)], mostRefreshes: 2).with {
+      $0.crashes = 2
+      $0.isCopied = true
+      $0.afterCrash = [.init(.resume), .init(.today)]
+    },
+    World("another upstream, twice restarted", [.init(.today)], mostRefreshes: 2).with {
+      $0.crashes = 2
+      $0.movesUpstream = true
+      $0.afterCrash = [.init(.resume), .init(.today)]
+    },
     World("a copied store that may go on", [.init(.today)], mostRefreshes: 2).with {
       $0.crashes = 1
       $0.isCopied = true
@@ -342,6 +352,13 @@ package enum Worlds {
       [.init(.refresh), .init(.logout), .init(.forget)], mostRefreshes: 1
     ).with { $0.revokes = true },
     World(
+      "a logout that forgets what waits to be revoked", [.init(.logout), .init(.forget)],
+      mostRefreshes: 0
+    ).with {
+      $0.revokes = true
+      $0.revocations = [.unavailable]
+    },
+    World(
       "killed while tokens wait to be revoked", [.init(.logout)], mostRefreshes: 0
     ).with {
       $0.revokes = true
@@ -370,6 +387,12 @@ package enum Worlds {
       $0.exchanges = [.answered, .serverError, .answerLost]
       $0.afterCrash = [.init(.today), .init(.importAccount("B")), .init(.refresh), .init(.logout)]
     },
+    World(
+      "on SQLite: permits of sessions that have ended",
+      [
+        .init(.intrude), .init(.logout), .init(.intrude), .init(.importAccount("B")),
+        .init(.intrude), .init(.refresh),
+      ], mostRefreshes: 2),
     World(
       "on SQLite: revocations", [.init(.refresh), .init(.logout), .init(.importAccount("B"))],
       mostRefreshes: 2

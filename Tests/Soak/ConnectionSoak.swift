@@ -14,8 +14,9 @@ struct ConnectionSoak {
     ])
     let path = stage.daemon.socket
     // What the first calls allocate for good is not a connection's.
+    let empty = try stage.footprint
     try warmUp(path)
-    let before = try stage.footprint
+    let before = try wait(stage, descriptors: empty.descriptors)
     say("before:               \(before)")
     var clients: [SoakClient] = []
     for number in 0..<count {
@@ -60,7 +61,8 @@ struct ConnectionSoak {
     for _ in 0..<600 {
       let present = try stage.footprint
       if present.descriptors <= descriptors {
-        usleep(200_000)
+        // Memory is given back a second after they have gone.
+        usleep(2_000_000)
         return try stage.footprint
       }
       usleep(50_000)

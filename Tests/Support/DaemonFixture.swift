@@ -43,6 +43,19 @@ package final class DaemonFixture: Sendable {
   package var stateDirectory: String { scratch.path("state") }
   package var configurationFile: String { scratch.path("brewlogd.conf") }
 
+  /// The client's program, where other users may run it. A process of its own makes the copy: what
+  /// this one writes is busy (ETXTBSY) as long as a child that another test has just forked has it
+  /// open, too.
+  package func clientForOthers() throws -> String {
+    let copy = scratch.path("brewlogctl")
+    if access(copy, F_OK) == 0 { return copy }
+    let child = try ChildProcess.start("/bin/cp", [try Programs.path("brewlogctl"), copy])
+    guard child.wait() == .exited(0), chmod(copy, 0o755) == 0, chmod(directory, 0o711) == 0 else {
+      throw SystemError.last("copy brewlogctl to \(copy): \(child.standardError)")
+    }
+    return copy
+  }
+
   /// Replaces the configuration file; the next start reads it.
   package func configure(_ text: String) throws {
     guard FileManager.default.createFile(atPath: configurationFile, contents: Data(text.utf8))
@@ -118,19 +131,6 @@ package enum Programs {
       throw DaemonFailure(description: "\(path) is missing; `swift build` makes it")
     }
     return path
-  }
-
-  /// A copy of a program for other users to run, where its own directory may be closed to them. Made
-  /// by a process of its own: a file that this one has open to write could be held open by a child
-  /// of another test at that moment, and could not be executed (ETXTBSY, execve(2)).
-  package static func publish(_ name: String, in directory: String) throws -> String {
-    let copy = directory + "/" + name
-    let child = try ChildProcess.start(
-      "/usr/bin/install", ["-m", "755", path(name), copy], environment: environment)
-    guard child.wait() == .exited(0), chmod(directory, 0o711) == 0 else {
-      throw DaemonFailure(description: "\(name) could not be copied: \(child.standardError)")
-    }
-    return copy
   }
 
   /// No backtracer: it would print memory, and hold up the end of a program that crashes.

@@ -194,6 +194,49 @@ struct CacheScenarioTests {
     #expect(try today(bench).cached.tip.id == "t2")
   }
 
+  /// As after a start with a clock that was not set yet.
+  @Test func `a clock that is set moves midnight, within the hour`() throws {
+    let bench = try signedIn()
+    bench.api.answerTips(
+      answer(Self.tip, ("Cache-Control", "max-age=864000")),
+      answer(Self.other, ("Cache-Control", "max-age=864000")))
+    _ = try today(bench)
+    bench.ground.advance(by: .seconds(60))
+    // From eight in the morning to half an hour before midnight.
+    bench.ground.setWallTime(bench.ground.wallTime.advanced(by: .seconds(15 * 3600 + 1740)))
+    bench.ground.advance(by: .seconds(3_600 + 61))
+    #expect(bench.api.tips.count == 2)
+    #expect(try today(bench).cached.tip.id == "t2")
+    #expect(try today(bench).source == .cache)
+  }
+
+  @Test func `a day's first look that fails is made again without a client`() throws {
+    let bench = try signedIn()
+    bench.api.answerTips(answer(Self.tip), .status(429), answer(Self.other))
+    _ = try today(bench)
+    bench.ground.advance(by: .seconds(16 * 3600 + 61))
+    #expect(bench.api.tips.count == 2)
+    bench.ground.advance(by: .seconds(3_600))
+    #expect(bench.api.tips.count == 3)
+    #expect(bench.store.disk.tips[.today]?.tip.id == "t2")
+    bench.ground.advance(by: .seconds(12 * 3_600))
+    #expect(bench.api.tips.count == 3)
+  }
+
+  @Test func `a tip from a clock that was set back since is asked for again`() throws {
+    let bench = try signedIn()
+    bench.api.answerTips(answer(Self.tip, ("Cache-Control", "max-age=100")))
+    _ = try item(bench, "x").value()
+    bench.ground.setWallTime(bench.ground.wallTime.advanced(by: .seconds(-86_400)))
+    #expect(try item(bench, "x").value().source == .network)
+    #expect(try item(bench, "x").value().source == .cache)
+    bench.ground.setWallTime(bench.ground.wallTime.advanced(by: .seconds(-86_400)))
+    bench.api.script { _ in .failure(.forbidden) }
+    let away = item(bench, "x")
+    #expect(try away.value().staleReason?.isEmpty == false)
+    #expect(try away.value().age == .zero)
+  }
+
   @Test func `the next day is not asked for where nobody asks for the day's`() throws {
     let bench = try signedIn()
     _ = try item(bench, "x").value()

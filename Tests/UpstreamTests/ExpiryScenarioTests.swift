@@ -182,6 +182,15 @@ struct ExpiryScenarioTests {
     }
   }
 
+  @Test func `a token ends no later for a clock that was set back while nothing ran`() throws {
+    let bench = try VirtualBench()
+    try bench.signIn(lifetime: .seconds(600))
+    bench.ground.setWallTime(bench.ground.wallTime.advanced(by: .seconds(-86_400)))
+    try bench.restart()
+    bench.ground.advance(by: .seconds(600))
+    #expect(bench.api.refreshes.count == 1)
+  }
+
   @Test func `B82: a lifetime goes on while the daemon does not run`() throws {
     let bench = try VirtualBench.expired()
     _ = try bench.tip().value()

@@ -1,3 +1,4 @@
+import DemoUpstream
 import Execution
 import Requests
 import Session
@@ -77,6 +78,30 @@ struct HTTPSTests {
     #expect(lines.count >= 2)
     for line in lines { #expect(line.hasPrefix("HTTP/2.0 TLSv1."), "\(line)") }
     #expect(Set(lines.map { $0.split(separator: " ")[2] }).count == 1)
+  }
+
+  /// B95
+  @Test(.enabled(if: WebServer.hasNginx, "nginx is not installed (Debian: nginx-light)"))
+  func `a redirect from https to http gets no token`() async throws {
+    let authority = try TestAuthority()
+    let other = try DemoUpstream()
+    let server = try WebServer.nginx(
+      authority.issue(name: "localhost"), redirect: other.baseURL)
+    let fixture = try UpstreamFixture { $0.caFile = authority.certificate }
+    let base = "https://localhost:\(server.port)"
+    let tip = HTTPRequest(method: .get, url: base + "/moved/tips")
+    #expect(await fixture.send(tip, bearer: "dummy-access-0").kind == .malformed)
+    let endpoint = try OAuth2TokenEndpoint(
+      transport: fixture.transport, ground: fixture.loop, baseURL: base,
+      tokenEndpoint: base + "/moved/token", client: OAuthClient(id: "brewlog"))
+    let failure = await #expect(throws: RefreshFailure.self) {
+      _ = try await endpoint.refresh(
+        with: UpstreamFixture.secret("dummy-refresh-0"), deadline: fixture.later)
+    }
+    #expect(failure?.kind == .transient)
+    #expect(failure?.reason.contains("a redirect to \(other.baseURL),") == true)
+    #expect(other.log.isEmpty)
+    #expect(await fixture.close() == 0)
   }
 
   @Test(.enabled(if: WebServer.hasNginx, "nginx is not installed (Debian: nginx-light)"))

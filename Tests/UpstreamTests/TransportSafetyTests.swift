@@ -1,4 +1,5 @@
 import DemoUpstream
+import Glibc
 import Requests
 import TestSupport
 import Testing
@@ -143,6 +144,32 @@ struct TransportSafetyTests {
     #expect(await strict.send(request).kind == .forbidden)
     #expect(proxy.log.count == 1)
     #expect(await strict.close() == 0)
+  }
+
+  /// In a process of its own, since the environment belongs to all threads.
+  @Test func `without Proxy= the environment names the proxy, and who needs none`() async {
+    await #expect(processExitsWith: .success) {
+      let proxy = try DemoUpstream()
+      setenv("http_proxy", proxy.baseURL, 1)
+      setenv("no_proxy", "192.0.2.2", 1)
+      let fixture = try UpstreamFixture {
+        $0.allowCleartext = true
+        $0.connectTimeout = .milliseconds(200)
+      }
+      _ = await fixture.send(HTTPRequest(method: .get, url: "http://192.0.2.1/x"))
+      try #require(proxy.log.count == 1)
+      _ = await fixture.send(HTTPRequest(method: .get, url: "http://192.0.2.2/x"))
+      try #require(await fixture.get("/tips/today", bearer: "dummy-access-0").status == 200)
+      try #require(proxy.log.count == 1)
+      // What the configuration names wins.
+      let other = try DemoUpstream()
+      let configured = try UpstreamFixture {
+        $0.allowCleartext = true
+        $0.proxy = other.baseURL
+      }
+      _ = await configured.send(HTTPRequest(method: .get, url: "http://192.0.2.1/x"))
+      try #require(proxy.log.count == 1 && other.log.count == 1)
+    }
   }
 
   @Test func `https to a server without TLS is forbidden and sends nothing`() async throws {

@@ -29,6 +29,18 @@ struct InterfaceDescriptionTests {
     #expect(description.methods == ["A", "B"])
   }
 
+  @Test(arguments: ["\n", "\r\n", "\r"])
+  func `lines may end as on any system`(end: String) {
+    let lines = [
+      "interface org.example.X", "# method No()", "method A() -> () # method No()",
+      "method B() -> (",
+      "method: string", ")",
+    ]
+    let description = InterfaceDescription(
+      name: "org.example.X", text: lines.joined(separator: end))
+    #expect(description.methods == ["A", "B"])
+  }
+
   @Test(arguments: ["", "method", "method ", "method (", ")))method X(", "((((", "#"])
   func `any text is survived`(text: String) {
     _ = InterfaceDescription(name: "a", text: text)

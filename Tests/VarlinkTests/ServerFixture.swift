@@ -33,7 +33,8 @@ final class ServerFixture: Sendable {
   private let socket: BoundSocket
 
   init(
-    limits: Limits = Limits(), notice: @escaping @Sendable (ServerNotice) -> Void = { _ in },
+    limits: Limits = Limits(), giveBack: @escaping @Sendable () -> Void = {},
+    notice: @escaping @Sendable (ServerNotice) -> Void = { _ in },
     prepare: @escaping @Sendable (Call) -> PreparedAnswer? = { _ in nil },
     _ answer: @escaping @Sendable (Call, Caller) -> Answer
   ) async throws {
@@ -49,7 +50,7 @@ final class ServerFixture: Sendable {
         vendor: "Example", product: "test", version: "1", url: "https://example.org"),
       interfaces: [Self.interface], limits: limits,
       handler: ClosureHandler(body: answer, preparation: prepare),
-      notice: notice)
+      notice: notice, giveBack: giveBack)
     try await server.serve(on: listener)
   }
 

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 
@@ -32,6 +33,9 @@ int clinux_forbid_dumps(void);
 
 // Names the calling thread for top and gdb; at most 15 bytes are kept.
 void clinux_name_thread(const char *name);
+
+// Gives the kernel back what the allocator holds and nobody uses, malloc_trim(3).
+void clinux_return_memory(void);
 
 // A socket that gets a message whenever a link, an address or a route of this host changes:
 // rtnetlink(7). Non-blocking, close-on-exec. Minus one with errno set.

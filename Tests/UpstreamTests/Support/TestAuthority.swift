@@ -130,7 +130,10 @@ final class WebServer: Sendable {
     return WebServer(scratch, try #require(words.last.flatMap { UInt16($0) }), child)
   }
 
-  static func nginx(_ issued: TestAuthority.Issued) throws -> WebServer {
+  /// `redirect`: where everything but the tip is sent on to.
+  static func nginx(
+    _ issued: TestAuthority.Issued, redirect: String? = nil
+  ) throws -> WebServer {
     let scratch = try site()
     let port = try FreePort.find()
     let configuration = """
@@ -153,6 +156,7 @@ final class WebServer: Sendable {
           ssl_certificate_key \(issued.key);
           root \(scratch.path("site"));
           default_type application/json;
+          \(redirect.map { "location /moved { return 307 \($0)$request_uri; }" } ?? "")
         }
       }
       """
