@@ -47,14 +47,14 @@ extension SessionCoordinator {
     let asked = revocation(revoke, hadSession)
     let old = asked == .queued ? takeRecord() : nil
     let late: LateFate = revoke ? lateFate(asked == .queued) : .cutOff
-    if hadSession { move(reason: "logged out", late: late) }
+    if hadSession { move(reason: "logged out", late: late, actorUID: actorUID) }
     if !revoke { forgetLatePairs() }
     announceCancelledLogins()
     let generation = machine.generation
     let outcome = await destroyInTime(revoking: old)
     if !revoke { try? await outbox?.forgetAll() }
     // The session has ended in memory either way, so its callers are answered either way.
-    publish(generation, reason: "logged out", hadSession: hadSession, actorUID: actorUID)
+    publish(generation, reason: "logged out", hadSession: hadSession)
     switch outcome {
     case .success(let isQueued):
       if isQueued { announceRevocation() }
@@ -87,16 +87,18 @@ extension SessionCoordinator {
   /// The token endpoint has refused the session, or it cannot go on.
   func endSession(reason: String, httpStatus: Int?) async {
     guard machine.facts != nil else { return }
-    move(reason: reason, late: .dropped)
+    move(reason: reason, late: .dropped, httpStatus: httpStatus)
     let generation = machine.generation
     if case .failure(let error) = await destroyInTime(revoking: nil) {
       report(SessionEvent(.storeDegraded, generation: generation, detail: error.reason))
     }
-    publish(generation, reason: reason, hadSession: true, actorUID: nil, httpStatus: httpStatus)
+    publish(generation, reason: reason, hadSession: true)
   }
 
   /// Step (a): in memory, at once. From here on every new call is answered `SignedOut`.
-  private func move(reason: String, late: LateFate) {
+  private func move(
+    reason: String, late: LateFate, actorUID: UInt32? = nil, httpStatus: Int? = nil
+  ) {
     guard let session = machine.facts?.id else { return }
     let generation = machine.reserveGeneration()
     abandonFlight(late)
@@ -104,6 +106,9 @@ extension SessionCoordinator {
     pair = TokenPair(access: nil, refresh: nil)
     isDurable = true
     destruction = Destruction(generation: generation, session: session, reason: reason)
+    untoldEnd = SessionEvent(
+      .signedOut, generation: generation, detail: reason, actorUID: actorUID,
+      httpStatus: httpStatus)
     announce(.moved(to: generation, session: nil))
   }
 
@@ -196,17 +201,19 @@ extension SessionCoordinator {
   }
 
   /// Step (d): those who waited are answered.
-  private func publish(
-    _ generation: Generation, reason: String, hadSession: Bool, actorUID: UInt32?,
-    httpStatus: Int? = nil
-  ) {
+  private func publish(_ generation: Generation, reason: String, hadSession: Bool) {
     guard hadSession else { return }
     announce(.published(generation, reason: reason))
     release(upTo: generation, reason: reason)
-    report(
-      SessionEvent(
-        .signedOut, generation: generation, detail: reason, actorUID: actorUID,
-        httpStatus: httpStatus))
+    tellEnd(of: generation)
+  }
+
+  /// Tells of a session's end once: when it is published, or before the sign-in that comes after it
+  /// and was stored first. The events of moves are in the order of the moves.
+  func tellEnd(of generation: Generation? = nil) {
+    guard let event = untoldEnd, generation ?? event.generation == event.generation else { return }
+    untoldEnd = nil
+    report(event)
   }
 
   func release(upTo generation: Generation, reason: String) {

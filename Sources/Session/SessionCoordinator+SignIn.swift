@@ -85,6 +85,7 @@ extension SessionCoordinator {
     }
     try await install(facts, stored)
     replace(with: facts, new, lifetime: lifetime, received: received)
+    tellEnd()
     report(
       SessionEvent(
         kind, generation: facts.generation, detail: facts.account, actorUID: actorUID))

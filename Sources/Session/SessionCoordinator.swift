@@ -44,6 +44,8 @@ package actor SessionCoordinator {
   var isDurable = true
   /// A logout that the store has not followed yet, with the reason for the last failure.
   var destruction: Destruction?
+  /// The end of a session that has not been told of yet.
+  var untoldEnd: SessionEvent?
   var destructionWaiters: [UInt64: DestructionWaiter] = [:]
   var destructionTimer: TimerID?
   /// How many new sessions are on their way into the store.

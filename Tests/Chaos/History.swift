@@ -103,13 +103,17 @@ struct History {
     }
     for (session, end) in zip(moves, moves.dropFirst())
     where end.kind == "signedOut" && end.actor == nil {
-      if end.isMadeUp, end.detail.hasPrefix("logged out") { continue }
+      // Killed before it was told, or between the end of the key and that of the rows.
+      if end.isMadeUp, end.detail.hasPrefix("logged out") || end.detail.contains("key is gone") {
+        continue
+      }
       let origin = "refresh-" + session.account.dropFirst()
       let refusals = host.upstream.exchanges.filter {
         $0.origin == origin && $0.outcome != .granted
       }
       guard let refusal = refusals.first else {
-        ledger.violate("\(session.account) was ended, and the upstream had not refused it")
+        ledger.violate(
+          "\(session.account) was ended, and the upstream had not refused it: \(end.detail)")
         continue
       }
       if refusal.outcome == .revoked,

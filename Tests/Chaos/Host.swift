@@ -120,9 +120,16 @@ final class Host: @unchecked Sendable {
 
   /// Another copy of the program takes the name, as a package's does (rename(2)).
   func upgrade() throws {
-    let copy = try Programs.publish("brewlogd", in: scratch.path("program"))
+    // Copied by a process of its own: a file that this one has open to write could be held open by a
+    // child that starts at that moment, and could not be executed (ETXTBSY, execve(2)).
+    let copy = scratch.path("program/new")
+    let child = try ChildProcess.start(
+      "/usr/bin/install", ["-m", "755", Programs.path("brewlogd"), copy],
+      environment: Programs.environment)
     program = scratch.path("program/current")
-    guard rename(copy, program) == 0 else { throw SystemError.last("replace the program") }
+    guard child.wait() == .exited(0), rename(copy, program) == 0 else {
+      throw DaemonFailure(description: "the program could not be replaced: \(child.standardError)")
+    }
   }
 
   // MARK: Its surroundings

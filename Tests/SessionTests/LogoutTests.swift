@@ -17,6 +17,19 @@ struct LogoutTests {
     case logout, otherAccount
   }
 
+  @Test func `an end is told before the sign-in that overtakes its publication`() throws {
+    let bench = try Bench.started()
+    let latch = bench.store.hold(.after, .destroy)
+    let logout = bench.loggingOut()
+    bench.ground.run()
+    try bench.signIn("access-b", "refresh-b")
+    latch.open()
+    bench.ground.run()
+    #expect(try logout.value().hadSession)
+    let moves = bench.journal.all.filter { ["imported", "signedOut"].contains($0) }
+    #expect(moves == ["signedOut", "imported"])
+  }
+
   @Test(arguments: Point.allCases, Ending.allCases)
   func `no answer on its way brings a session back`(point: Point, ending: Ending) throws {
     let bench = try Bench.started()
