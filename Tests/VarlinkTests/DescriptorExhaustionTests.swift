@@ -40,4 +40,49 @@ struct DescriptorExhaustionTests {
       await fixture.close()
     }
   }
+
+  @Test func `without even one to refuse with the listener rests and then serves`() async {
+    await #expect(processExitsWith: .success) {
+      var limits = Limits()
+      limits.acceptPause = .milliseconds(400)
+      limits.noticeInterval = .zero
+      let tries = Locked(0)
+      let fixture = try await ServerFixture(
+        limits: limits, notice: { _ in tries.withLock { $0 += 1 } }
+      ) { _, _ in .now(success()) }
+      let old = try fixture.connect()
+      old.call("Now")
+      guard old.reply() != nil else { exit(2) }
+
+      // A client waits at the door, and from then on no number is low enough for a descriptor.
+      let isHeld = Locked(true)
+      let isHolding = Locked(false)
+      fixture.thread.loop.perform {
+        isHolding.withLock { $0 = true }
+        while isHeld.withLock({ $0 }) { sched_yield() }
+      }
+      while !isHolding.withLock({ $0 }) { sched_yield() }
+      let waiting = try fixture.connect()
+      var bound = rlimit()
+      let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+      guard getrlimit(kind, &bound) == 0 else { exit(3) }
+      let usual = bound.rlim_cur
+      bound.rlim_cur = 3
+      guard setrlimit(kind, &bound) == 0 else { exit(4) }
+      isHeld.withLock { $0 = false }
+      while tries.withLock({ $0 }) == 0 { sched_yield() }
+      // The loop turns at least once for each of these; what does not rest is tried in each turn.
+      for _ in 0..<200 {
+        old.call("Now")
+        guard old.reply() != nil else { exit(5) }
+      }
+      guard tries.withLock({ $0 }) < 20 else { exit(6) }
+
+      bound.rlim_cur = usual
+      guard setrlimit(kind, &bound) == 0 else { exit(7) }
+      waiting.call("Now")
+      guard waiting.reply() != nil else { exit(8) }
+      await fixture.close()
+    }
+  }
 }
