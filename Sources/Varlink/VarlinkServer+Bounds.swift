@@ -69,7 +69,7 @@ extension VarlinkServer {
   }
 
   /// One timer serves for many messages: it is set anew when it falls due, not with every message.
-  private func checkPart(_ id: UInt64) {
+  func checkPart(_ id: UInt64) {
     guard let connection = connections[id], connection.isOpen, let part = connection.part else {
       return
     }
