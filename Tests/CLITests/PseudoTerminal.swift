@@ -83,35 +83,15 @@ final class TerminalProgram {
     _ arguments: [String], columns: Int = 80, rows: Int = 40, environment: [String: String]
   ) throws {
     terminal = try PseudoTerminal(columns: columns, rows: rows)
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    // The first terminal that the leader of a new session opens becomes its controlling one.
-    for descriptor in Int32(0)...2 {
-      posix_spawn_file_actions_addopen(&actions, descriptor, terminal.name, O_RDWR, 0)
+    let name = terminal.name
+    pid = try Spawning.start(
+      try Programs.path("brewlogctl"), arguments, environment: environment, inNewSession: true
+    ) { actions in
+      // The first terminal that the leader of a new session opens becomes its controlling one.
+      for descriptor in Int32(0)...2 {
+        posix_spawn_file_actions_addopen(&actions, descriptor, name, O_RDWR, 0)
+      }
     }
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var none = sigset_t()
-    var all = sigset_t()
-    sigemptyset(&none)
-    sigfillset(&all)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setsigdefault(&attributes, &all)
-    // POSIX_SPAWN_SETSID is 0x80 (spawn.h); Glibc's module lacks it.
-    posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF) | 0x80)
-    let program = try Programs.path("brewlogctl")
-    var words = ([program] + arguments).map { strdup($0) }
-    words.append(nil)
-    var variables = environment.map { strdup("\($0.key)=\($0.value)") }
-    variables.append(nil)
-    defer { for pointer in words + variables { free(pointer) } }
-    var pid: pid_t = 0
-    let code = posix_spawn(&pid, program, &actions, &attributes, words, variables)
-    guard code == 0 else { throw SystemError(operation: "start \(program)", code: code) }
-    self.pid = pid
     terminal.read()
   }
 

@@ -47,36 +47,16 @@ package final class ChildProcess: @unchecked Sendable {
     let output = try Pipe()
     let errors = try Pipe()
     let inputFile = try ChildProcess.inputFile(input)
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, inputFile.rawValue, 0)
-    posix_spawn_file_actions_adddup2(&actions, output.writing.rawValue, 1)
-    posix_spawn_file_actions_adddup2(&actions, errors.writing.rawValue, 2)
-    for (number, descriptor) in descriptors {
-      posix_spawn_file_actions_adddup2(&actions, descriptor, number)
-    }
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    // Whatever this process has blocked or ignored, the child starts as from a shell.
-    var none = sigset_t()
-    var all = sigset_t()
-    sigemptyset(&none)
-    sigfillset(&all)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setsigdefault(&attributes, &all)
-    posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
-
-    var pid: pid_t = 0
-    let code = withCStrings([path] + arguments) { arguments in
-      withCStrings(environment.map { "\($0.key)=\($0.value)" }) { environment in
-        posix_spawn(&pid, path, &actions, &attributes, arguments, environment)
+    let (standardOutput, standardError) = (output.writing.rawValue, errors.writing.rawValue)
+    let standardInput = inputFile.rawValue
+    pid = try Spawning.start(path, arguments, environment: environment) { actions in
+      posix_spawn_file_actions_adddup2(&actions, standardInput, 0)
+      posix_spawn_file_actions_adddup2(&actions, standardOutput, 1)
+      posix_spawn_file_actions_adddup2(&actions, standardError, 2)
+      for (number, descriptor) in descriptors {
+        posix_spawn_file_actions_adddup2(&actions, descriptor, number)
       }
     }
-    guard code == 0 else { throw SystemError(operation: "start \(path)", code: code) }
-    self.pid = pid
     try self.output.start(reading: output.takeReading())
     try self.errors.start(reading: errors.takeReading())
   }
@@ -174,18 +154,5 @@ private struct Pipe: ~Copyable {
   /// The reading end, to a new owner; closes the writing one.
   consuming func takeReading() -> Int32 {
     reading.release()
-  }
-}
-
-/// A C array of C strings, null at its end, for the time of `body`.
-private func withCStrings<R>(
-  _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
-) -> R {
-  var pointers = strings.map { strdup($0) }
-  pointers.append(nil)
-  defer { for pointer in pointers { free(pointer) } }
-  return pointers.withUnsafeBufferPointer { buffer in
-    guard let base = buffer.baseAddress else { preconditionFailure("an array with a last element") }
-    return body(base)
   }
 }

@@ -24,38 +24,17 @@ final class RunningProgram {
   init(
     _ program: String, _ arguments: [String], environment: [String: String], output: Output
   ) throws(SystemError) {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    switch output {
-    case .nowhere: posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-    case .file(let path):
-      posix_spawn_file_actions_addopen(&actions, 1, path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-    case .descriptor(let descriptor):
-      posix_spawn_file_actions_adddup2(&actions, descriptor, 1)
-    }
-    posix_spawn_file_actions_adddup2(&actions, 1, 2)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    // What this process blocks or ignores is its own affair.
-    var none = sigset_t()
-    var all = sigset_t()
-    sigemptyset(&none)
-    sigfillset(&all)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setsigdefault(&attributes, &all)
-    posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
-    var pid: pid_t = 0
-    let code = withCStrings([program] + arguments) { words in
-      withCStrings(environment.map { "\($0.key)=\($0.value)" }) { variables in
-        posix_spawnp(&pid, program, &actions, &attributes, words, variables)
+    pid = try Spawning.start(program, arguments, environment: environment) { actions in
+      posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+      switch output {
+      case .nowhere: posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+      case .file(let path):
+        posix_spawn_file_actions_addopen(&actions, 1, path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+      case .descriptor(let descriptor):
+        posix_spawn_file_actions_adddup2(&actions, descriptor, 1)
       }
+      posix_spawn_file_actions_adddup2(&actions, 1, 2)
     }
-    guard code == 0 else { throw SystemError(operation: "start \(program)", code: code) }
-    self.pid = pid
   }
 
   /// Nothing is sent to a pid that was waited for: it may be somebody else's by now.
@@ -118,18 +97,5 @@ final class RunningProgram {
       return nil
     }
     return (end, String(decoding: bytes, as: UTF8.self))
-  }
-}
-
-/// A C array of C strings, null at its end, for the time of `body`.
-private func withCStrings<R>(
-  _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
-) -> R {
-  var pointers = strings.map { strdup($0) }
-  pointers.append(nil)
-  defer { for pointer in pointers { free(pointer) } }
-  return pointers.withUnsafeMutableBufferPointer { buffer in
-    // Never empty: the null stands in it.
-    body(UnsafePointer(buffer.baseAddress.unsafelyUnwrapped))
   }
 }
