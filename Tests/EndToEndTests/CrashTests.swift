@@ -74,11 +74,8 @@ extension EndToEnd {
       try await Stage.run(Stage.expired) { stage in
         let (upstream, daemon) = (stage.upstream, stage.daemon)
         // The token is spent and its answer never read: no daemon could save this session.
-        upstream.script(.post, Stage.refreshPath, [.hold("refresh")])
-        try stage.signIn()
-        let client = try stage.connect()
-        try client.send(.today)
-        try #require(upstream.waitForHold("refresh"))
+        let client = try stage.holdingRefresh(behind: .today)
+        defer { withExtendedLifetime(client) {} }
         daemon.crash()
         upstream.release("refresh")
         try daemon.start()

@@ -9,23 +9,6 @@ extension EndToEnd {
   /// what a disk that takes no writes costs.
   @Suite(.timeLimit(.minutes(2)))
   struct DurabilityTests {
-    /// What a restart must find.
-    private struct Facts: Equatable {
-      var state: SessionState
-      var generation: Int
-      var access: String?
-      var refresh: String?
-      var rotations: Int
-
-      init(_ snapshot: Snapshot) {
-        state = snapshot.state
-        generation = snapshot.generation
-        access = snapshot.accessTokenFingerprint
-        refresh = snapshot.refreshTokenFingerprint
-        rotations = snapshot.rotations
-      }
-    }
-
     private enum Move: CaseIterable { case signIn, refresh, logout }
 
     @Test(arguments: [UInt64(1), 2])
@@ -34,12 +17,12 @@ extension EndToEnd {
         var random = SplitMix(state: seed)
         for _ in 0..<8 {
           _ = try make(.allCases.randomElement(using: &random) ?? .signIn, stage).receive()
-          let answered = Facts(try stage.daemon.status().session)
+          let answered = SessionTrace(try stage.daemon.status().session)
           stage.daemon.crash()
           try stage.daemon.start()
           let inspected = try stage.daemon.inspect()
-          #expect(Facts(inspected.inMemory) == answered)
-          #expect(Facts(inspected.persisted) == answered)
+          #expect(SessionTrace(inspected.inMemory) == answered)
+          #expect(SessionTrace(inspected.persisted) == answered)
           #expect(inspected.consistent)
         }
         #expect(stage.upstream.peak(Stage.refreshPath) <= 1)
@@ -51,7 +34,7 @@ extension EndToEnd {
       try await Stage.run { stage in
         var random = SplitMix(state: seed)
         for _ in 0..<8 {
-          let before = Facts(try stage.daemon.status().session)
+          let before = SessionTrace(try stage.daemon.status().session)
           let move = Move.allCases.randomElement(using: &random) ?? .signIn
           let call = try make(move, stage)
           stage.daemon.crash()
@@ -59,7 +42,7 @@ extension EndToEnd {
           let outcome = try call.receive()
           try stage.daemon.start()
           let inspected = try stage.daemon.inspect()
-          let after = Facts(inspected.inMemory)
+          let after = SessionTrace(inspected.inMemory)
           #expect(inspected.consistent)
           if case .reply = outcome {
             #expect(after == before || after.generation >= before.generation)
@@ -132,11 +115,7 @@ extension EndToEnd {
     {
       try await Stage.run(Stage.expired) { stage in
         let (upstream, daemon) = (stage.upstream, stage.daemon)
-        upstream.script(.post, Stage.refreshPath, [.hold("refresh")])
-        try stage.signIn()
-        let client = try stage.connect()
-        try client.send(.refresh)
-        try #require(upstream.waitForHold("refresh"))
+        let client = try stage.holdingRefresh(behind: .refresh)
         try daemon.limitFiles(bytes: "0")
         upstream.release("refresh")
         let refreshed = try client.receive().decoded(as: SessionReply.self).session
@@ -176,12 +155,12 @@ extension EndToEnd {
         let session = try client.receive().decoded(as: SessionReply.self).session
         #expect(session.rotations == before + 1)
         #expect(session.durable, "it is in the rescue slot")
-        let answered = Facts(session)
+        let answered = SessionTrace(session)
         daemon.crash()
         try daemon.start()
         let inspected = try daemon.inspect()
-        #expect(Facts(inspected.inMemory) == answered)
-        #expect(Facts(inspected.persisted) == answered)
+        #expect(SessionTrace(inspected.inMemory) == answered)
+        #expect(SessionTrace(inspected.persisted) == answered)
         upstream.expireAccessTokens()
         #expect(try daemon.today().provenance.source == .network)
         #expect(stage.refreshTokensSent.last == "refresh-\(before + 1)")

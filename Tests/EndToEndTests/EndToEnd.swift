@@ -65,6 +65,18 @@ struct Stage {
     return try daemon.call(.importCredentials, parameters, as: SessionReply.self).session
   }
 
+  /// A client of the session, whose call waits for a refresh that the upstream holds as `refresh`.
+  func holdingRefresh(
+    _ step: Step = .hold("refresh"), behind method: APIMethod
+  ) throws -> Connection {
+    upstream.script(.post, Self.refreshPath, [step])
+    try signIn()
+    let client = try connect()
+    try client.send(method)
+    try #require(upstream.waitForHold("refresh"))
+    return client
+  }
+
   func connect() throws -> Connection { try Connection(daemon.socket) }
 
   /// One connection for each tip, on which it has been asked for.

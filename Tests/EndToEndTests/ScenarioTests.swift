@@ -31,11 +31,8 @@ extension EndToEnd {
     {
       try await Stage.run(Stage.expired) { stage in
         let (upstream, daemon) = (stage.upstream, stage.daemon)
-        upstream.script(.post, Stage.refreshPath, [.hold("refresh")])
-        try stage.signIn()
-        let client = try stage.connect()
-        try client.send(.refresh)
-        try #require(upstream.waitForHold("refresh"))
+        let client = try stage.holdingRefresh(behind: .refresh)
+        defer { withExtendedLifetime(client) {} }
         try daemon.limitFiles(bytes: "0")
         let process = try daemon.process
         process.send(SIGTERM)

@@ -11,11 +11,8 @@ extension EndToEnd {
     @Test func `B20: a refresh in flight at SIGTERM is finished and stored`() async throws {
       try await Stage.run { stage in
         let (upstream, daemon) = (stage.upstream, stage.daemon)
-        upstream.script(.post, Stage.refreshPath, [.hold("refresh")])
-        try stage.signIn()
-        let client = try stage.connect()
-        try client.send(.refresh)
-        try #require(upstream.waitForHold("refresh"))
+        let client = try stage.holdingRefresh(behind: .refresh)
+        defer { withExtendedLifetime(client) {} }
         let process = try daemon.process
         process.send(SIGTERM)
         try #require(process.waitForOutput("stopping", onError: true))
