@@ -28,29 +28,35 @@ struct Access: Sendable {
     var remedy: String?
   }
 
+  /// What lets a peer in.
+  private enum Rule {
+    case root, daemon, open, read, control
+  }
+
+  private func rule(on method: APIMethod, for peer: PeerCredentials) -> Rule? {
+    if peer.uid == 0 { return .root }
+    if peer.uid == ownUID { return .daemon }
+    if method.access == .open { return .open }
+    if method.access == .read, read.contains(peer) { return .read }
+    return control.contains(peer) ? .control : nil
+  }
+
   func verdict(on method: APIMethod, for peer: PeerCredentials) -> Verdict {
-    guard allows(method, to: peer) else { return refusal(of: method) }
-    if peer.uid == 0 { return Verdict(allowed: true, rule: "root always may") }
-    if peer.uid == ownUID {
-      return Verdict(allowed: true, rule: "the daemon's own user always may")
-    }
-    switch method.access {
-    case .open: return Verdict(allowed: true, rule: "whoever can connect may call this")
-    case .read where read.contains(peer):
-      return Verdict(allowed: true, rule: "[Access] Read=\(read.text)")
-    case .read, .control:
-      return Verdict(allowed: true, rule: "[Access] Control=\(control.text)")
-    }
+    guard let rule = rule(on: method, for: peer) else { return refusal(of: method) }
+    let text =
+      switch rule {
+      case .root: "root always may"
+      case .daemon: "the daemon's own user always may"
+      case .open: "whoever can connect may call this"
+      case .read: "[Access] Read=\(read.text)"
+      case .control: "[Access] Control=\(control.text)"
+      }
+    return Verdict(allowed: true, rule: text)
   }
 
   /// Whether ``verdict(on:for:)`` allows it, without the words.
   func allows(_ method: APIMethod, to peer: PeerCredentials) -> Bool {
-    if peer.uid == 0 || peer.uid == ownUID { return true }
-    return switch method.access {
-    case .open: true
-    case .read: read.contains(peer) || control.contains(peer)
-    case .control: control.contains(peer)
-    }
+    rule(on: method, for: peer) != nil
   }
 
   /// Whether a peer may call what is `control`.

@@ -15,6 +15,10 @@ final class FreshTexts: Sendable {
     let holds: Range<WallTime>
   }
 
+  /// Each holds for a second at most: what is asked for in one is few, and what is past its second is
+  /// not worth its memory.
+  static let most = 64
+
   private let gate: SessionGate
   private let texts = Locked<[TipKey: Text]>([:])
   private let hits = Atomic<Int>(0)
@@ -22,6 +26,9 @@ final class FreshTexts: Sendable {
   init(gate: SessionGate) {
     self.gate = gate
   }
+
+  /// How many are kept.
+  var count: Int { texts.withLock { $0.count } }
 
   /// How often one was given out.
   var served: Int { hits.load(ordering: .relaxed) }
@@ -35,7 +42,10 @@ final class FreshTexts: Sendable {
   }
 
   func put(_ bytes: [UInt8], for key: TipKey, holds: Range<WallTime>) {
-    texts.withLock { $0[key] = Text(bytes: bytes, holds: holds) }
+    texts.withLock { texts in
+      if texts.count >= Self.most { texts.removeAll(keepingCapacity: true) }
+      texts[key] = Text(bytes: bytes, holds: holds)
+    }
   }
 
   func removeAll() {

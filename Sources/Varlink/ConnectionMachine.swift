@@ -172,11 +172,11 @@ package struct ConnectionMachine: Sendable {
   }
 
   var outlook: Outlook {
-    let (canStep, isEmpty) = (canStep, output.isEmpty)
+    let canStep = canStep
     return Outlook(
-      wantsInput: !canStep && wantsInput, hasOutput: !isEmpty, canStep: canStep,
-      holdsPart: !canStep && holdsPart, isInputEnded: isInputEnded,
-      isDone: isInputEnded && pendingCalls == 0 && isEmpty && !canStep, heldBytes: heldBytes)
+      wantsInput: !canStep && wantsInput, hasOutput: hasOutput, canStep: canStep,
+      holdsPart: !canStep && holdsPart, isInputEnded: isInputEnded, isDone: isDone,
+      heldBytes: heldBytes)
   }
 
   // MARK: Replies

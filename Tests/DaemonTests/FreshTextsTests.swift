@@ -38,6 +38,16 @@ struct FreshTextsTests {
     #expect(texts.text(of: .today, at: start) == nil)
   }
 
+  @Test func `however many tips are asked for, few texts are kept`() {
+    gate.set(true)
+    let texts = FreshTexts(gate: gate)
+    for number in 0..<1000 {
+      texts.put([1], for: .item("\(number)"), holds: start..<start.advanced(by: .seconds(1)))
+      #expect(texts.text(of: .item("\(number)"), at: start) == [1])
+    }
+    #expect(texts.count <= FreshTexts.most)
+  }
+
   /// I6.
   @Test func `a change of the cache drops all texts`() {
     gate.set(true)
