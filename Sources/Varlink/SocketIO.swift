@@ -11,6 +11,14 @@ struct ReceiveBuffer: ~Copyable {
   }
 
   deinit { bytes.deallocate() }
+
+  /// Hands over what was read, and wipes it: the buffer outlives every call, and an import's tokens
+  /// must not stand in it until something is read over them (I10).
+  func take(_ count: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
+    let read = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
+    body(UnsafeRawBufferPointer(read))
+    read.initializeMemory(as: UInt8.self, repeating: 0)
+  }
 }
 
 /// One read or write on a non-blocking stream socket, with errno turned into what it means here.

@@ -35,7 +35,7 @@ extension VarlinkClient {
       guard let raw = rawDescriptor else { throw .connectionClosed }
       switch SocketIO.receive(from: raw, into: buffer.bytes) {
       case .bytes(let count):
-        decoder.append(UnsafeRawBufferPointer(rebasing: buffer.bytes[..<count]))
+        buffer.take(count) { decoder.append($0) }
       case .nothing:
         if patience.millisecondsLeft == 0 {
           close()

@@ -136,7 +136,7 @@ package struct VarlinkClient: ~Copyable {
       guard let raw = rawDescriptor else { throw .connectionClosed }
       switch SocketIO.receive(from: raw, into: buffer.bytes) {
       case .bytes(let count):
-        decoder.append(UnsafeRawBufferPointer(rebasing: buffer.bytes[..<count]))
+        buffer.take(count) { decoder.append($0) }
       case .nothing: try wait(raw, POLLIN, deadline)
       case .end, .broken:
         close()

@@ -23,7 +23,7 @@ package actor VarlinkServer {
 
   var connections: [UInt64: Connection] = [:]
   private var prepared: PreparedCalls
-  private var buffer: ReceiveBuffer
+  var buffer: ReceiveBuffer
   private var room = OutputQueue.Room()
   var accounts: [UInt32: UserAccount] = [:]
   private var nextConnection: UInt64 = 1
@@ -105,7 +105,7 @@ package actor VarlinkServer {
     switch SocketIO.receive(from: connection.rawDescriptor, into: buffer.bytes) {
     case .bytes(let count):
       noteActivity(connection)
-      connection.machine.receive(UnsafeRawBufferPointer(rebasing: buffer.bytes[..<count]))
+      buffer.take(count) { connection.machine.receive($0) }
     case .end: connection.machine.endInput()
     case .nothing: if connection.isPeerGone { connection.machine.endInput() }
     case .broken: leave(connection)
