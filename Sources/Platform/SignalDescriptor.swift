@@ -10,7 +10,7 @@ package struct SignalDescriptor: ~Copyable, Sendable {
 
   package init(_ signals: [Int32]) throws(SystemError) {
     SignalSource.block(signals)
-    var set = Self.set(signals)
+    var set = SignalSet.of(signals)
     let raw = signalfd(-1, &set, Int32(SFD_CLOEXEC) | Int32(SFD_NONBLOCK))
     guard raw >= 0 else { throw .last("create a signalfd") }
     descriptor = FileDescriptor(owning: raw)
@@ -18,7 +18,7 @@ package struct SignalDescriptor: ~Copyable, Sendable {
   }
 
   deinit {
-    var set = Self.set(signals)
+    var set = SignalSet.of(signals)
     pthread_sigmask(SIG_UNBLOCK, &set, nil)
   }
 
@@ -30,12 +30,5 @@ package struct SignalDescriptor: ~Copyable, Sendable {
     let size = MemoryLayout<signalfd_siginfo>.size
     guard read(descriptor.rawValue, &info, size) == size else { return nil }
     return Int32(bitPattern: info.ssi_signo)
-  }
-
-  private static func set(_ signals: [Int32]) -> sigset_t {
-    var set = sigset_t()
-    sigemptyset(&set)
-    for signal in signals { sigaddset(&set, signal) }
-    return set
   }
 }

@@ -12,7 +12,7 @@ package final class SignalSource: @unchecked Sendable {
   /// later: to be called before any other thread exists, since a signal goes to any thread that
   /// takes it.
   package static func block(_ signals: [Int32]) {
-    var set = signalSet(signals)
+    var set = SignalSet.of(signals)
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
@@ -22,7 +22,7 @@ package final class SignalSource: @unchecked Sendable {
     loop: EventLoop, signals: [Int32], handler: @escaping @Sendable (Int32) -> Void
   ) throws(SystemError) {
     SignalSource.block(signals)
-    var set = SignalSource.signalSet(signals)
+    var set = SignalSet.of(signals)
     let raw = signalfd(-1, &set, Int32(SFD_CLOEXEC) | Int32(SFD_NONBLOCK))
     guard raw >= 0 else { throw .last("create a signalfd") }
     let descriptor = FileDescriptor(owning: raw)
@@ -40,12 +40,5 @@ package final class SignalSource: @unchecked Sendable {
   package func cancel() {
     guard let descriptor = descriptor.take() else { return }
     loop.unwatch(descriptor.rawValue)
-  }
-
-  private static func signalSet(_ signals: [Int32]) -> sigset_t {
-    var set = sigset_t()
-    sigemptyset(&set)
-    for signal in signals { sigaddset(&set, signal) }
-    return set
   }
 }

@@ -59,6 +59,16 @@ struct SourceTests {
     return false
   }
 
+  /// Which module owns it depends on which was built first: elsewhere a fresh clone may not build.
+  @Test func `signal sets are made in one file`() throws {
+    for file in try Repository.files(in: "Sources/Platform", endings: [".swift"])
+    where !file.hasSuffix("/SignalSet.swift") {
+      for line in Repository.code(file) {
+        #expect(!line.text.contains("sigset_t()"), "\(file):\(line.number)")
+      }
+    }
+  }
+
   /// I4: nothing but the coordinator can make leave to write.
   @Test func `only the coordinator mints permits`() throws {
     for file in try Repository.files(in: "Sources", endings: [".swift"]) {
