@@ -238,6 +238,7 @@ extension Ledger {
     openExchanges = 0
     unclear = 0
     refusal = nil
+    causes.restarted(disk)
     if let row = disk.row {
       if row.facts.generation <= max(loggedOut, promised) {
         violate("I9", "a restart undoes an answered logout")

@@ -19,6 +19,7 @@ struct Ledger {
   var unclear = 0
   /// Somebody has asked for the session's end, or the server has refused it.
   var mayEnd = false
+  var causes = RefreshCauses()
   /// A person has said that another upstream is right.
   var isResumed = false
   /// And has been told that it is done.
@@ -62,6 +63,7 @@ struct Ledger {
     refreshes += 1
     openExchanges += 1
     checkOneExchange(token)
+    checkIsStarted(token)
     checkOwner(of: token, session)
     // A session that is in the store already, but not yet known to be, is not this step's doing.
     if disk.generation == generation {
@@ -75,9 +77,10 @@ struct Ledger {
 
   mutating func exchangeEnded() { openExchanges -= 1 }
 
-  mutating func refreshSucceeded() {
+  mutating func refreshSucceeded(lifetime: Duration?) {
     notBefore = nil
     failures = 0
+    causes.landed(lifetime: lifetime)
   }
 
   mutating func requestSent(
@@ -95,6 +98,7 @@ struct Ledger {
 
   mutating func storeChanged(_ disk: MemoryDisk) {
     if let row = disk.row { accounts[row.facts.id] = row.facts.account }
+    if disk.row?.facts.id != causes.token?.session { causes.takeUp(disk) }
     checkNothingReturns(disk)
     checkNothingAges(disk)
     checkTips(disk)

@@ -9,10 +9,17 @@ extension Run {
   struct OpenExchange {
     let token: String
     let generation: Generation
-    let continuation: CheckedContinuation<ExchangeResult, Never>
+    /// Nil: it has been sent, and the step in which its answer is waited for is still to come.
+    var continuation: CheckedContinuation<ExchangeResult, Never>?
   }
 
   typealias ExchangeResult = Result<Pair, RefreshFailure>
+  /// What the tasks of a process that was killed are told, so that they end.
+  static let killed = ExchangeResult.failure(RefreshFailure(.cancelled, reason: "killed"))
+  static let killedRequest = Result<HTTPResponse, TransportError>.failure(
+    TransportError(.cancelled, reason: "killed"))
+  static let killedRevocation = RevocationResult.unavailable(reason: "killed", retryAfter: nil)
+
   typealias OpenRequest = CheckedContinuation<Result<HTTPResponse, TransportError>, Never>
 
   private func checkMaySend(_ token: String) {
@@ -31,8 +38,9 @@ extension Run {
       token, session: session, generation: generation, disk: disk, binding: binding,
       wallTime: scheduler.wallTime)
     let id = nextID()
-    // The generation may move between this step and the one in which the answer is waited for.
-    sentUnder[id] = generation
+    // The generation may move between this step and the one in which the answer is waited for, and
+    // the process may be killed.
+    exchanges[id] = OpenExchange(token: token, generation: generation)
     return id
   }
 
@@ -40,8 +48,8 @@ extension Run {
     _ id: UInt64, _ token: String, isCancelled: Bool,
     _ continuation: CheckedContinuation<ExchangeResult, Never>
   ) {
-    exchanges[id] = OpenExchange(
-      token: token, generation: sentUnder[id] ?? generation, continuation: continuation)
+    guard exchanges[id] != nil else { return continuation.resume(returning: Self.killed) }
+    exchanges[id]?.continuation = continuation
     if isCancelled, !world.isDeaf { return cancelExchange(id) }
     let outcomes = world.exchanges
     scheduler.add(
@@ -93,8 +101,11 @@ extension Run {
       ledger.exchangeFailed(failure, generation: generation, at: scheduler.wallTime)
     }
     if case .failure(let failure) = result, failure.kind == .refused { ledger.mayEnd = true }
-    if case .success = result { ledger.unclear = 0 }
-    open.continuation.resume(returning: result)
+    if case .success(let pair) = result {
+      ledger.unclear = 0
+      if open.generation == generation { ledger.causes.brought = (pair.access, scheduler.wallTime) }
+    }
+    open.continuation?.resume(returning: result)
   }
 
   func cancelExchange(_ id: UInt64) {
@@ -113,9 +124,10 @@ extension Run {
   }
 
   func awaitReply(
-    _ id: UInt64, _ request: HTTPRequest, _ token: String?, isCancelled: Bool,
+    _ id: UInt64, _ request: HTTPRequest, _ token: String?, isCancelled: Bool, by process: Int,
     _ continuation: OpenRequest
   ) {
+    guard isAlive(process) else { return continuation.resume(returning: Self.killedRequest) }
     requests[id] = continuation
     if isCancelled { return cancelRequest(id) }
     let replies = apiFaultsLeft > 0 ? world.replies : Array(world.replies.prefix(1))
@@ -151,6 +163,7 @@ extension Run {
 
   private func response(to token: String?) -> HTTPResponse {
     guard !world.rejectsAll, let account = server.account(of: token ?? "") else {
+      if let token { ledger.causes.rejected(token) }
       return HTTPResponse(status: 401)
     }
     let body = "{\"id\":\"1\",\"title\":\"\(account)\",\"body\":\"b\"}"
@@ -165,7 +178,10 @@ extension Run {
 
   // MARK: The revocation endpoint
 
-  func revoke(_ token: String, _ continuation: CheckedContinuation<RevocationResult, Never>) {
+  func revoke(
+    _ token: String, by process: Int, _ continuation: CheckedContinuation<RevocationResult, Never>
+  ) {
+    guard isAlive(process) else { return continuation.resume(returning: Self.killedRevocation) }
     let id = nextID()
     say("  upstream: revocation of \(token)")
     if hasStopped { ledger.violate("I7", "\(token) is revoked after the stop") }

@@ -78,14 +78,13 @@ package enum Worlds {
       $0.replies = [.answered, .serverError, .lost]
     },
     World(
-      "renewal and logout", [.init(.today), .init(.logout, comesLate: true)], mostRefreshes: 6
+      "renewal and logout", [.init(.today), .init(.logout, comesLate: true)]
     ).with {
       $0.lifetime = .seconds(40)
     },
     World(
       "renewal, request and another account",
-      [.init(.today, comesLate: true), .init(.importAccount("B"), comesLate: true)],
-      mostRefreshes: 8
+      [.init(.today, comesLate: true), .init(.importAccount("B"), comesLate: true)]
     ).with {
       $0.lifetime = .seconds(40)
       $0.exchanges = [.answered, .serverError]
@@ -100,7 +99,7 @@ package enum Worlds {
     },
     World(
       "disk full twice, renewal",
-      [.init(.refresh), .init(.today, comesLate: true)], mostRefreshes: 12
+      [.init(.refresh), .init(.today, comesLate: true)]
     ).with {
       $0.storeFaults = 2
       $0.leastRefreshes = 3
@@ -216,7 +215,7 @@ package enum Worlds {
       $0.hasAccessToken = false
       $0.leastRefreshes = 1
     },
-    World("a lifetime that has passed", [.init(.today), .init(.tip("1"))], mostRefreshes: 8).with {
+    World("a lifetime that has passed", [.init(.today), .init(.tip("1"))]).with {
       $0.lifetime = .seconds(30)
       $0.leastRefreshes = 2
     },
@@ -292,8 +291,7 @@ package enum Worlds {
     },
     World(
       "a stop, and a renewal that is due",
-      [.init(.stop), .init(.refresh), .init(.importAccount("B"))],
-      mostRefreshes: 2
+      [.init(.stop), .init(.refresh), .init(.importAccount("B"))]
     ).with { $0.lifetime = .seconds(40) },
     World("a stop while the disk is full", [.init(.refresh), .init(.stop)], mostRefreshes: 2).with {
       $0.storeFaults = 2
