@@ -55,7 +55,8 @@ package actor RevocationCoordinator {
 
   /// Hears of new entries; before the coordinator starts.
   package func follow() async {
-    await coordinator.observeRevocations { self.assumeIsolated { $0.wake() } }
+    // Weakly: the coordinator is held from here, and would hold back.
+    await coordinator.observeRevocations { [weak self] in self?.assumeIsolated { $0.wake() } }
   }
 
   /// Looks at what an earlier run left.
