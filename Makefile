@@ -226,12 +226,10 @@ tsan: deps ## the worlds on real threads under ThreadSanitizer, THREAD_ROUNDS=10
 	  $(SWIFT) test --skip-build --disable-xctest $(TSAN_FLAGS) --filter '$(TSAN_FILTER)'
 
 mutants-built: deps
-	$(MUTANTS) build $(MUTANT_WORK) --swift "$(SWIFT)" $(MUTANT_TESTS)
+	$(MUTANTS) build $(MUTANT_WORK) --swift "$(SWIFT)"
 
-# The store's faults are judged by its own tests, too, which are built in the copy for that.
-mutants: MUTANT_TESTS := --tests
-mutants: mutants-built ## puts faults into copies of the sources, and shows which are caught
-	$(MUTANTS) run $(MUTANT_WORK) --swift "$(SWIFT)" --tests
+mutants: mutants-built ## puts faults into copies of the sources, and shows what catches each
+	$(MUTANTS) run $(MUTANT_WORK)
 
 mutants-sample: mutants-built ## the same for as many as MUTANT_SECONDS=100 allow, drawn by SEED=1
 	$(MUTANTS) run $(MUTANT_WORK) --for $(or $(MUTANT_SECONDS),100) --seed $(or $(SEED),1)

@@ -38,6 +38,10 @@ struct Ledger {
   var promised: Generation = .none
   var published: Generation = .none
   var lastDisk: Generation = .none
+  var lastRow: MemoryDisk.Row?
+  /// Refresh tokens whose replacement was committed, and those that the server has answered with one.
+  var replaced: Set<String> = []
+  var answeredTokens: Set<String> = []
   /// A pair was given out although the disk did not take it: the one exception to I5 and I9.
   var mayLosePair = false
   var sentByPath: [String: Int] = [:]
@@ -64,6 +68,7 @@ struct Ledger {
     openExchanges += 1
     checkOneExchange(token)
     checkIsStarted(token)
+    checkIsNotReplaced(token)
     checkOwner(of: token, session)
     // A session that is in the store already, but not yet known to be, is not this step's doing.
     if disk.generation == generation {
@@ -103,6 +108,7 @@ struct Ledger {
     checkNothingAges(disk)
     checkTips(disk)
     checkEndIsWanted(disk)
+    noteReplacement(disk)
     lastDisk = disk.generation
   }
 

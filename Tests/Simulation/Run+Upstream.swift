@@ -37,6 +37,7 @@ extension Run {
     ledger.exchangeSent(
       token, session: session, generation: generation, disk: disk, binding: binding,
       wallTime: scheduler.wallTime)
+    if world.losesNoAnswer { ledger.checkIsNotAnswered(token) }
     let id = nextID()
     // The generation may move between this step and the one in which the answer is waited for, and
     // the process may be killed.
@@ -86,6 +87,7 @@ extension Run {
     // Whether anybody still waits makes no difference to the server.
     let pair = server.exchange(token)
     if let pair {
+      ledger.answeredTokens.insert(token)
       end(id, .success(Pair(access: pair.access, refresh: pair.refresh)))
     } else {
       end(id, .failure(RefreshFailure(.refused, reason: "invalid_grant", httpStatus: 400)))

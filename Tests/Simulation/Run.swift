@@ -79,6 +79,7 @@ final class Run: @unchecked Sendable {
     let choices = scheduler.script.choices
     let ends = isCut ? ("", "") : (end, storeEnd)
     tearDown()
+    directory = nil
     return Outcome(
       violations: ledger.violations, isCut: isCut, end: ends.0, storeEnd: ends.1,
       refreshes: ledger.refreshes, choices: choices, story: story)

@@ -146,6 +146,18 @@ package struct World: Sendable, CustomStringConvertible {
     }
   }
 
+  /// Whatever the server answers is stored, whoever signs in.
+  var losesNoAnswer: Bool {
+    crashes == 0 && storeFaults == 0
+      && clients.allSatisfy { client in
+        switch client.call {
+        case .logout, .forget, .logoutOfFirst, .importOverFirst, .stop: false
+        case .importAccount(let account): account == "A"
+        default: true
+        }
+      }
+  }
+
   package func with(_ change: (inout World) -> Void) -> World {
     var world = self
     change(&world)

@@ -50,6 +50,30 @@ package enum Worlds {
       "two imports at once",
       [.init(.importAccount("B")), .init(.importAccount("A")), .init(.today)], mostRefreshes: 1
     ),
+    World(
+      "the token of a refresh under way signs in",
+      [.init(.refresh), .init(.importAccount("A")), .init(.refresh)], mostRefreshes: 3),
+    World(
+      "the token of a refresh under way signs in, deaf endpoint",
+      [.init(.refresh), .init(.importAccount("A")), .init(.refresh)], mostRefreshes: 3
+    ).with {
+      $0.isDeaf = true
+      $0.exchanges = [.answered, .late, .serverError, .requestLost]
+    },
+    World(
+      "the tokens of the present session sign in",
+      [.init(.importAccount("A")), .init(.today), .init(.importAccount("A"))], mostRefreshes: 2
+    ).with {
+      $0.revokes = true
+      $0.revocations = [.done, .unavailable]
+    },
+    World(
+      "the tokens of a session that was logged out sign in",
+      [.init(.logout), .init(.importAccount("A")), .init(.today)], mostRefreshes: 2
+    ).with {
+      $0.revokes = true
+      $0.revocations = [.done, .unavailable]
+    },
     World("two logouts", [.init(.logout), .init(.logout), .init(.today)], mostRefreshes: 0),
     World(
       "late success",
