@@ -59,8 +59,7 @@ let package = Package(
       name: "Daemon",
       dependencies: [
         "BrewlogAPI", "Configuration", "Execution", "JSON", "Platform", "Requests", "Secrets",
-        "Session", "Store",
-        "Tips", "Upstream", "Varlink",
+        "Session", "Store", "Tips", "Upstream", "Varlink",
       ]),
     .target(
       name: "CLI",
@@ -126,16 +125,16 @@ let package = Package(
     .testTarget(
       name: "CLITests",
       dependencies: [
-        "BrewlogAPI", "CLI", "CTestDefaults", "DemoUpstream", "Execution", "JSON", "Platform",
-        "Secrets", "Session",
-        "Store", "TestSupport", "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
+        "BrewlogAPI", "CLI", "CTestDefaults", "Configuration", "DemoUpstream", "Execution", "JSON",
+        "Platform", "Secrets", "Session", "Store", "TestSupport", "Varlink",
+        "brewlog-demo-upstream", "brewlogctl", "brewlogd",
       ], exclude: ["Expected"]),
     .testTarget(
       name: "DaemonTests",
       dependencies: [
         "BrewlogAPI", "Configuration", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform",
-        "Requests",
-        "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl", "brewlogd",
+        "Requests", "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl",
+        "brewlogd",
       ]),
     // The daemon, whole, in a program that can be ended at any one of its calls.
     .executableTarget(
