@@ -128,9 +128,9 @@ let package = Package(
     .testTarget(
       name: "CLITests",
       dependencies: [
-        "BrewlogAPI", "CLI", "CTestDefaults", "DemoUpstream", "Execution", "JSON", "Platform",
-        "Secrets", "Session",
-        "Store", "TestSupport", "Varlink", "brewlog-demo-upstream", "brewlogctl", "brewlogd",
+        "BrewlogAPI", "CLI", "CTestDefaults", "Configuration", "DemoUpstream", "Execution", "JSON",
+        "Platform", "Secrets", "Session", "Store", "TestSupport", "Varlink",
+        "brewlog-demo-upstream", "brewlogctl", "brewlogd",
       ], exclude: ["Expected"]),
     .testTarget(
       name: "DaemonTests",

@@ -1,3 +1,6 @@
+import Configuration
+import Execution
+
 /// The arguments of one invocation, taken apart by what the command declares.
 package struct ParsedArguments: Sendable {
   package private(set) var command: Command?
@@ -128,7 +131,7 @@ package struct ParsedArguments: Sendable {
   /// A time span in whole seconds.
   package func optionalSpan(_ name: String) throws(CommandFailure) -> Int? {
     guard let text = value(name) else { return nil }
-    guard let seconds = TimeSpan.seconds(text) else {
+    guard let seconds = TimeSpan.parse(text)?.secondsRoundedUp else {
       throw usage("\(name) is a time span such as \"90s\" or \"1h 30min\", not \"\(text)\"")
     }
     return seconds

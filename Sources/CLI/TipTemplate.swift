@@ -1,4 +1,5 @@
 import BrewlogAPI
+import Configuration
 
 /// `--format`: text with the tip's fields in braces. It is taken apart before the daemon is asked,
 /// so that a misspelt field is a usage error and not an empty place in the output.

@@ -59,7 +59,7 @@ struct SettingReader {
   private func suggestion(
     _ name: String, _ known: [String], _ show: (String) -> String
   ) -> String {
-    nearestName(to: name, among: known).map { "; the nearest is \(show($0))" } ?? ""
+    Nearest.name(to: name, among: known).map { "; the nearest is \(show($0))" } ?? ""
   }
 
   // MARK: Values

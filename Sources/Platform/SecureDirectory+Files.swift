@@ -5,7 +5,7 @@ import Glibc
 
 extension SecureDirectory {
   /// Makes a new file, 0600, with these bytes, and syncs it and its name. Fails with EEXIST if there
-  /// is one, and leaves none behind if the bytes do not fit.
+  /// is one, and leaves none behind if it fails otherwise.
   package func create(
     _ name: String, with bytes: UnsafeRawBufferPointer
   ) throws(DirectoryError) {
@@ -13,11 +13,11 @@ extension SecureDirectory {
     do throws(DirectoryError) {
       try write(bytes, to: file.rawValue, name)
       try sync(file.rawValue, name)
+      try sync()
     } catch {
       unlinkat(descriptor, name, 0)
       throw error
     }
-    try sync()
   }
 
   package func create(_ name: String, with bytes: [UInt8]) throws(DirectoryError) {
@@ -35,7 +35,13 @@ extension SecureDirectory {
       throw .system(.last("remove \(path(of: temporary))"))
     }
     try create(temporary, with: bytes)
-    try rename(temporary, to: name)
+    do throws(DirectoryError) {
+      try rename(temporary, to: name)
+    } catch {
+      // Gone where the rename was done and only its sync has failed.
+      unlinkat(descriptor, temporary, 0)
+      throw error
+    }
   }
 
   package func replace(_ name: String, with bytes: [UInt8]) throws(DirectoryError) {

@@ -50,16 +50,6 @@ package struct SealingKey: ~Copyable, Sendable {
     self.init(exactly: derived)
   }
 
-  /// A key of its own for one use of this one.
-  package borrowing func subkey(_ purpose: String) throws(SecretError) -> SealingKey {
-    let derived = try Secret(count: Self.byteCount) { output in
-      key.withBytes { keyBytes in
-        Array(purpose.utf8).withUnsafeBytes { BLAKE2b.hash(key: keyBytes, $0, into: output) }
-      }
-    }
-    return SealingKey(exactly: derived)
-  }
-
   package borrowing func copy() throws(SecretError) -> SealingKey {
     SealingKey(exactly: try key.copy())
   }

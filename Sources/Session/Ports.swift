@@ -8,8 +8,8 @@ package struct WritePermit: ~Copyable, Sendable {
   package let generation: Generation
   package let session: SessionID
 
-  // The initialiser is package for `WritePermit.mint`, which the coordinator's file alone may use;
-  // a convention test holds that.
+  // Package, since tests of the store have no coordinator; in the sources the coordinator's files
+  // alone may use it, which a convention test holds.
   package init(mintedFor generation: Generation, session: SessionID) {
     self.generation = generation
     self.session = session

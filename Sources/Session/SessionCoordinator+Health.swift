@@ -19,6 +19,8 @@ extension SessionCoordinator {
     let isWell = health == StoreHealth()
     if isWell, before != StoreHealth() {
       report(SessionEvent(.storeHealed, generation: machine.generation))
+      // What a logout could not hand over before may wait there now.
+      if before.unfinishedLogout != nil { announceRevocation() }
     } else if !isWell, before == StoreHealth() {
       report(
         SessionEvent(

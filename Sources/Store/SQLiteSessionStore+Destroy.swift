@@ -35,10 +35,13 @@ extension SQLiteSessionStore {
       try destroyKeys(below: generation)
     } catch {
       if let session { try? leaveTombstone(of: session, through: generation) }
+      clearing { () throws(StoreError) in try retireOutboxKey() }
       throw error
     }
     do throws(StoreError) {
-      return try finishDestroying(through: generation, reason: reason, revocation)
+      let isQueued = try finishDestroying(through: generation, reason: reason, revocation)
+      clearing { () throws(StoreError) in try retireOutboxKey() }
+      return isQueued
     } catch {
       note(error)
       unfinished = UnfinishedLogout(
@@ -61,6 +64,7 @@ extension SQLiteSessionStore {
       _ = try finishDestroying(through: due.generation, reason: due.reason, due.revocation)
       unfinished = nil
       failure = nil
+      clearing { () throws(StoreError) in try retireOutboxKey() }
     } catch {
       unfinished?.failure = error
       throw error

@@ -12,6 +12,7 @@ extension SQLiteSessionStore {
   private func findTraces() throws(StoreError) -> [String] {
     let database = try sessionDatabase()
     try? finishLogout()
+    try? clearLeftovers()
     try? emptyLogs()
     let names = try files { () throws(DirectoryError) in try parts.directory.names() }
     let (row, waiting) = try sql { () throws(SQLiteError) in
@@ -26,7 +27,7 @@ extension SQLiteSessionStore {
     findings += databaseTraces(allowed)
     findings += names.compactMap { ownFileTrace($0) }
     findings += names.compactMap { copyTrace($0, allowed) }
-    if waiting.isEmpty, names.contains(FileName.outboxKey) {
+    if waiting.isEmpty, unfinished?.revocation == nil, names.contains(FileName.outboxKey) {
       findings.append("\(FileName.outboxKey) is still there, though nothing waits to be revoked")
     }
     if parts.keyring.stored.previous != nil {

@@ -16,6 +16,7 @@ extension SQLiteSessionStore: EventJournal {
         try database.appendEvents(events)
       }
     }
+    try? clearLeftovers()
   }
 
   // `async`, as the protocol's default is, which a synchronous method would lose against.

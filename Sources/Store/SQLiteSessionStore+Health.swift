@@ -14,6 +14,7 @@ extension SQLiteSessionStore {
     } else if failure != nil {
       probe()
     }
+    if failure == nil { try? clearLeftovers() }
     return StoreHealth(
       failure: failure, isRescued: present?.rescued != nil,
       unfinishedLogout: unfinished.map {

@@ -36,6 +36,7 @@ extension SQLiteSessionStore {
     guard let key = try? SealingKey.random(), let sealed = SealedRecord.seal(record, with: key)
     else { throw .failed("no locked memory for the session's key: raise LimitMEMLOCK=") }
     let revocation = sealForOutbox(old)
+    var isCommitting = false
     do throws(StoreError) {
       try files { () throws(DirectoryError) in
         try keys.write(key, for: facts.id, facts.generation, under: parts.keyring.volume)
@@ -43,22 +44,24 @@ extension SQLiteSessionStore {
       }
       try reach(.keyFileWritten)
       try? moveFence(to: facts.generation, facts.id)
+      isCommitting = true
       try commitInstall(
         SessionRow(
           session: facts.id, generation: facts.generation, serial: 0, record: sealed,
           machine: MachineIdentity.read(parts.configuration.machineIDPath)), revocation)
     } catch {
       note(error)
-      abandonInstall(of: facts.id, before: before.fence, after: error)
+      abandonInstall(of: facts.id, before: before.fence, isCertain: !isCommitting)
       throw error
     }
     knownGeneration = facts.generation
     present = PresentSession(
       facts, key: key, refreshToken: refreshFingerprint(record), serial: 0)
     failure = nil
+    let isQueued = revocation != nil || unfinished?.revocation != nil
     unfinished = nil
-    try? eraseAllBut(facts.id)
-    return revocation != nil
+    clearing { () throws(StoreError) in try eraseAllBut(facts.id) }
+    return isQueued
   }
 
   private func commitInstall(_ row: SessionRow, _ revocation: SealedRecord?) throws(StoreError) {
@@ -74,24 +77,33 @@ extension SQLiteSessionStore {
         try database.clearAttempts()
         try database.setStoreState(StoreState(generation: row.generation))
         if let present { try database.addSpent(present.spent, at: parts.now) }
-        if let revocation { try database.addRevocation(revocation, at: parts.now) }
+        // A logout's whose rows have stood until now goes on waiting, too.
+        for entry in [unfinished?.revocation, revocation] {
+          if let entry { try database.addRevocation(entry, at: parts.now) }
+        }
       }
     }
     try reach(.sessionWritten)
   }
 
   /// The old session goes on. A commit that failed in its sync may still stand in the log and come
-  /// true at a restart; emptying the log undoes it. Only when that is certain may the new key go:
-  /// without it such a restart would find a session that cannot be opened, and lose the old one too.
-  private func abandonInstall(
-    of session: SessionID, before fence: TipFence?, after error: StoreError
-  ) {
+  /// true at a restart; emptying the log undoes it. Only when that is certain (there was no commit, or
+  /// the log is empty) may the new key go: without it such a restart would find a session that cannot
+  /// be opened, and lose the old one too.
+  private func abandonInstall(of session: SessionID, before fence: TipFence?, isCertain: Bool) {
     if let fence { try? moveFence(to: fence.generation, fence.session) }
-    if case .failed = error {
-      guard (try? parts.session?.truncateLog()) == true else { return }
+    guard isCertain else {
+      hasLeftovers = true
+      try? clearLeftovers()
+      return
     }
-    try? parts.directory.destroy(FileName.sessionKey(session))
-    try? parts.directory.destroy(FileName.rescueSlot(session))
+    clearing { () throws(StoreError) in
+      try files { () throws(DirectoryError) in
+        try parts.directory.destroy(FileName.sessionKey(session))
+        try parts.directory.destroy(FileName.rescueSlot(session))
+      }
+      try retireOutboxKey()
+    }
   }
 
   /// Destroys what other sessions left, and empties both logs, which may hold their records.

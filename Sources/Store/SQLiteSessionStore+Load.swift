@@ -6,6 +6,7 @@ extension SQLiteSessionStore {
   /// is gone, a sign-in that never came to its commit. A damaged store is set aside.
   package func load() throws(StoreError) -> LoadedSession {
     var loaded = try loadSession()
+    clearing { () throws(StoreError) in try retireOutboxKey() }
     // History: a failure costs a forecast, not the start.
     loaded.lives = (try? sessionDatabase().lives()) ?? []
     return loaded

@@ -12,9 +12,15 @@ extension SQLiteSessionStore: RevocationOutbox {
     guard let sealed = sealForOutbox(record) else {
       throw .failed("\(FileName.outboxKey): cannot be made")
     }
-    try sql { () throws(SQLiteError) in
-      try database.requireDurability()
-      try database.addRevocation(sealed, at: parts.now)
+    do throws(StoreError) {
+      try sql { () throws(SQLiteError) in
+        try database.requireDurability()
+        try database.addRevocation(sealed, at: parts.now)
+      }
+    } catch {
+      hasLeftovers = true
+      try? clearLeftovers()
+      throw error
     }
   }
 
@@ -22,7 +28,7 @@ extension SQLiteSessionStore: RevocationOutbox {
     _ = try expire()
     let database = try sessionDatabase()
     let pending = try sql { () throws(SQLiteError) in try database.revocations() }
-    if pending.isEmpty { try destroyOutboxKey() }
+    if pending.isEmpty { try retireOutboxKey() }
     return pending
   }
 
@@ -32,12 +38,14 @@ extension SQLiteSessionStore: RevocationOutbox {
   private func expire() throws(StoreError) -> Int {
     let database = try sessionDatabase()
     let now = parts.now
-    return try sql { () throws(SQLiteError) in
+    let dropped = try sql { () throws(SQLiteError) in
       let all = try database.revocationCount()
       guard all > 0 else { return 0 }
       try database.removeRevocations(before: now.advanced(by: .zero - Self.patience), now: now)
       return try all - database.revocationCount()
     }
+    if dropped > 0 { clearing { () throws(StoreError) in try retireOutboxKey() } }
+    return dropped
   }
 
   package func tokens(of id: Int64) throws(StoreError) -> TokenPair? {
@@ -55,12 +63,11 @@ extension SQLiteSessionStore: RevocationOutbox {
 
   package func remove(_ id: Int64) throws(StoreError) {
     let database = try sessionDatabase()
-    let rest = try sql { () throws(SQLiteError) in
+    try sql { () throws(SQLiteError) in
       try database.requireDurability()
       try database.removeRevocation(id)
-      return try database.revocationCount()
     }
-    if rest == 0 { try destroyOutboxKey() }
+    clearing { () throws(StoreError) in try retireOutboxKey() }
   }
 
   package func forgetAll() throws(StoreError) {
@@ -99,6 +106,15 @@ extension SQLiteSessionStore: RevocationOutbox {
       .outbox, generation: .none, id: id, key: key, under: parts.keyring.volume)
     guard (try? parts.directory.replace(FileName.outboxKey, file.bytes)) != nil else { return nil }
     return key
+  }
+
+  /// Destroys a key that seals nothing any more: the last entry has gone, or the one that it was made
+  /// for never came. What an unfinished logout will still add needs it.
+  func retireOutboxKey() throws(StoreError) {
+    guard parts.directory.exists(FileName.outboxKey), unfinished?.revocation == nil else { return }
+    let database = try sessionDatabase()
+    guard try sql({ () throws(SQLiteError) in try database.revocations() }).isEmpty else { return }
+    try destroyOutboxKey()
   }
 
   /// With the key gone, what the freed rows may have left cannot be opened; the next entry makes

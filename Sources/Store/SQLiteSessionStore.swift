@@ -26,6 +26,8 @@ package actor SQLiteSessionStore: SessionStore {
   var failure: StoreError?
   /// A logout whose key is gone but whose rows are not.
   var unfinished: UnfinishedLogout?
+  /// Files may stand here that nothing needs any more (`clearLeftovers`).
+  var hasLeftovers = false
 
   init(parts: sending StoreParts, thread: StoreThread, fingerprinter: TokenFingerprinter) {
     self.parts = parts
@@ -94,6 +96,7 @@ package actor SQLiteSessionStore: SessionStore {
     }
     failure = nil
     forgetRescue()
+    try? clearLeftovers()
   }
 
   private func compare(

@@ -86,14 +86,6 @@ package struct VarlinkClient: ~Copyable {
     }
   }
 
-  /// Calls without a reply; returns when the call has been handed to the kernel.
-  package mutating func callOneway(
-    _ method: String, _ parameters: [String: JSONValue] = [:], timeout: Duration? = nil
-  ) throws(ClientError) {
-    try write(
-      Call(method: method, parameters: parameters, oneway: true), Deadline(after: timeout))
-  }
-
   func success(
     _ reply: Envelope.IncomingReply
   ) throws(ClientError) -> [String: JSONValue] {

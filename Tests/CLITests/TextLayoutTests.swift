@@ -1,5 +1,6 @@
 import BrewlogAPI
 import CLI
+import Configuration
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -36,17 +37,6 @@ struct TextLayoutTests {
     #expect(TextLayout.clip("abcdefg", to: 6, mark: "…") == "abcde…")
     #expect(TextLayout.clip("漢字漢字", to: 6, mark: "…") == "漢字…")
     #expect(TextLayout.clip("abc", to: 2, mark: "...") == "")
-  }
-
-  @Test(
-    arguments: [
-      ("0", 0), ("90", 90), ("90s", 90), ("1h 30min", 5400), ("1h30min", 5400), ("500ms", 1),
-      ("2 days", 172_800), ("1.5h", 5400), ("1w", 604_800),
-      ("", nil), (" ", nil), ("-1", nil), ("1x", nil), ("h", nil), ("1e3", nil), ("nan", nil),
-      ("99999999999999999999", nil), ("1h-", nil), ("١", nil),
-    ] as [(String, Int?)])
-  func `spans are read as systemd writes them`(text: String, seconds: Int?) {
-    #expect(TimeSpan.seconds(text) == seconds)
   }
 
   @Test(

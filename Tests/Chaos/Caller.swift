@@ -13,8 +13,8 @@ struct Caller {
   }
 
   /// No answer of this daemon may take so long: its own bounds are 4 s upstream and 5 s for a disk.
-  /// The rest is for a machine that is busy with other things.
-  static let patience: Duration = .seconds(25)
+  /// The rest is for a machine that is slow, or busy with other things.
+  static let patience: Duration = .seconds(60)
 
   let socket: String
   let ledger: Ledger
@@ -26,7 +26,7 @@ struct Caller {
     outcome: Outcome, sent: Ledger.Sent
   ) {
     let sent = ledger.send(run: run())
-    guard let descriptor = try? UnixSocket.connect(to: socket, timeout: .seconds(5)) else {
+    guard let descriptor = try? UnixSocket.connect(to: socket, timeout: Self.patience) else {
       ledger.answered()
       return (.nobody, sent)
     }

@@ -48,10 +48,11 @@ private func report(_ seed: UInt64, _ seconds: Int, _ tells: Bool) -> Bool {
   if open > 0 { ledger.violate("\(open) calls had no end") }
   let verdict = ledger.violations.isEmpty ? "clean" : "\(ledger.violations.count) violations"
   say(
-    "seed \(seed): \(counts.calls) calls (\(counts.cutOff) cut off by a death), "
+    "seed \(seed): \(outcome.clients) clients, \(counts.calls) calls "
+      + "(\(counts.cutOff) cut off by a death), "
       + "\(counts.kills) kills, \(outcome.refreshes) refreshes, \(counts.signIns) sign-ins, "
-      + "\(counts.logouts) logouts, \(counts.outages) outages, \(ledger.fullDisks) full disks: "
-      + verdict)
+      + "\(counts.logouts) logouts, \(counts.outages) outages, \(ledger.fullDisks) full disks, "
+      + "\(counts.steps) steps of the clock, \(counts.upgrades) upgrades: " + verdict)
   for part in outcome.leftOut { say("seed \(seed): left out: \(part)") }
   if ledger.violations.isEmpty, !tells { return true }
   for violation in ledger.violations { say("  violated: \(violation)") }

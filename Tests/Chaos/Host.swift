@@ -65,7 +65,7 @@ final class Host: @unchecked Sendable {
   func start() throws {
     ledger.count { $0.starts += 1 }
     let child = try spawn()
-    if child.waitForOutput(" serves ", onError: true) {
+    if child.waitForOutput(" serves ", onError: true, atMost: Caller.patience) {
       present.withLock { $0 += 1 }
       self.child = child
       return
@@ -93,7 +93,7 @@ final class Host: @unchecked Sendable {
     guard let child else { return }
     ledger.endRun(run(), upstreamArrivals: upstream.arrivals)
     child.send(signal)
-    let status = child.wait()
+    let status = child.wait(atMost: Caller.patience)
     // A request may have come between the two.
     ledger.cutAnswers(upstream.arrivals)
     if signal == SIGKILL { ledger.count { $0.kills += 1 } }

@@ -38,6 +38,8 @@ final class Ledger: Sendable {
     var kills = 0
     var starts = 0
     var outages = 0
+    var steps = 0
+    var upgrades = 0
     var logouts = 0
     var logoutsSent = 0
     var signIns = 0
@@ -106,6 +108,13 @@ final class Ledger: Sendable {
   /// Answers under way were cut off when the upstream had had so many requests.
   func cutAnswers(_ upstreamArrivals: Int) {
     state.withLock { $0.cuts.append(upstreamArrivals) }
+  }
+
+  /// Whoever had to wait while the machine gave nobody a turn may have given up: requests were in
+  /// flight from the one number to the other.
+  func stoodStill(_ requests: ClosedRange<Int>) {
+    note("the machine stood still")
+    state.withLock { $0.cuts += requests }
   }
 
   /// Whether an answer to the request `first` may have been lost before `second` came.

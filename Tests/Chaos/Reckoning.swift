@@ -12,13 +12,14 @@ struct Reckoning {
   let ledger: Ledger
   let caller: Caller
 
-  /// With the crowd and without chaos: what is used does not grow.
-  func watchCalm(for span: Duration) {
-    let start = SystemClock.now
-    usleep(UInt32(span / .microseconds(3)))
-    let before = Footprint(of: host.pid)
-    while start.duration(to: SystemClock.now) < span { usleep(50_000) }
-    let after = Footprint(of: host.pid)
+  /// With the crowd and without chaos: what is used does not grow. Counted in answers, not in time:
+  /// a slow machine comes to the same.
+  func watchCalm(clients: Int) {
+    // After a restart all come anew, and what is kept for each of them is made.
+    waitForAnswers(2 * clients)
+    let before = leastFootprint()
+    waitForAnswers(2 * clients)
+    let after = leastFootprint()
     ledger.note("in calm: \(before), then \(after)")
     if after.privateKilobytes > before.privateKilobytes + 4_096 {
       ledger.violate("memory has grown in calm: \(before), then \(after)")
@@ -26,6 +27,27 @@ struct Reckoning {
     if after.threads > before.threads + 2 {
       ledger.violate("threads have grown in calm: \(before), then \(after)")
     }
+  }
+
+  private func waitForAnswers(_ count: Int) {
+    let enough = ledger.counts.answered + count
+    let limit = SystemClock.now.advanced(by: Caller.patience * 4)
+    while ledger.counts.answered < enough {
+      usleep(50_000)
+      guard SystemClock.now < limit else {
+        return ledger.violate("in calm, \(count) answers took longer than \(Caller.patience * 4)")
+      }
+    }
+  }
+
+  /// Of a second's: a look-up's thread or a call's memory is there for a moment only.
+  private func leastFootprint() -> Footprint {
+    var least = Footprint(of: host.pid)
+    for _ in 0..<20 {
+      usleep(50_000)
+      least = least.least(Footprint(of: host.pid))
+    }
+    return least
   }
 
   func settle() throws {
@@ -42,7 +64,8 @@ struct Reckoning {
   /// All clients have gone: no more is open than in a daemon that has just been started.
   private func checkDescriptors() {
     var footprint = Footprint(of: host.pid)
-    for _ in 0..<100 where footprint.descriptors > Self.descriptors {
+    let limit = SystemClock.now.advanced(by: Caller.patience)
+    while footprint.descriptors > Self.descriptors, SystemClock.now < limit {
       usleep(50_000)
       footprint = Footprint(of: host.pid)
     }

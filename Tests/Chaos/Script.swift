@@ -1,4 +1,5 @@
 import DemoUpstream
+import Execution
 import Glibc
 import Platform
 import Simulation
@@ -11,6 +12,9 @@ struct Script {
   var chance: SplitMix
   let administrator: Caller
 
+  /// What has not come yet today.
+  private var due: [Fault]
+  private var steps = [1, -1]
   private var isAway = false
   private var areNamesGone = false
   private var clockDays = 0
@@ -21,38 +25,73 @@ struct Script {
     (self.host, self.administrator) = (host, administrator)
     ledger = host.ledger
     chance = SplitMix(state: seed)
+    // The clock twice: a day ahead and a day behind.
+    due = (Fault.allCases + [.clock]).shuffled(using: &chance)
   }
 
   private var upstream: DemoUpstream { host.upstream }
   private var refreshPath: String { host.dialect == "simple" ? "/auth/refresh" : "/token" }
 
-  mutating func run(until end: @Sendable () -> Bool) throws {
-    while !end() {
+  /// Until the time is over and each kind of fault has come at least once.
+  mutating func run(for span: Duration, since start: Instant) throws {
+    while start.duration(to: SystemClock.now) < span || !due.isEmpty {
       try step()
       usleep(UInt32.random(in: 30_000..<450_000, using: &chance))
     }
     try heal()
   }
 
+  private enum Fault: CaseIterable {
+    case kill, stop, outage, flapping, weather, spoiledRefreshes, names, disk, clock, expiry, reload
+    case upgrade, revocation, none
+
+    /// How often it comes, in a hundred.
+    var weight: Int {
+      switch self {
+      case .kill: 16
+      case .weather: 14
+      case .outage, .expiry: 10
+      case .spoiledRefreshes, .disk: 8
+      case .clock: 7
+      case .reload: 6
+      case .names: 5
+      case .stop, .flapping: 4
+      case .upgrade: 3
+      case .revocation: 1
+      case .none: 4
+      }
+    }
+  }
+
   private mutating func step() throws {
     // What is broken does not stay so for long: most of the day something works.
     if Int.random(in: 0..<10, using: &chance) < 3, try mend() { return }
-    switch Int.random(in: 0..<100, using: &chance) {
-    case 0..<16: try kill()
-    case 16..<20: try stopInOrder()
-    case 20..<30: try isAway ? comeBack() : goAway()
-    case 30..<34: try flap()
-    case 34..<48: changeWeather()
-    case 48..<56: spoilRefreshes()
-    case 56..<61: try toggleNames()
-    case 61..<69: try toggleDisk()
-    case 69..<76: try stepClock()
-    case 76..<86: expire()
-    case 86..<92: try reload()
-    case 92..<95: try upgrade()
-    case 95..<96: revoke()
-    default: break
+    let isDue = Bool.random(using: &chance)
+    switch isDue ? due.popLast() ?? drawn() : drawn() {
+    case .kill: try kill()
+    case .stop: try stopInOrder()
+    case .outage: try isAway ? comeBack() : goAway()
+    case .flapping: try flap()
+    case .weather: changeWeather()
+    case .spoiledRefreshes: spoilRefreshes()
+    case .names: try toggleNames()
+    case .disk: try toggleDisk()
+    case .clock: try stepClock()
+    case .expiry: expire()
+    case .reload: try reload()
+    case .upgrade: try upgrade()
+    case .revocation: revoke()
+    case .none: break
     }
+  }
+
+  private mutating func drawn() -> Fault {
+    var place = Int.random(in: 0..<100, using: &chance)
+    for fault in Fault.allCases {
+      place -= fault.weight
+      if place < 0 { return fault }
+    }
+    return .none
   }
 
   private func pause(_ milliseconds: Range<UInt32>, _ chance: inout SplitMix) {
@@ -100,6 +139,7 @@ struct Script {
   private mutating func upgrade() throws {
     ledger.note("the program is replaced by another copy, run \(host.run()) goes on")
     try host.upgrade()
+    ledger.count { $0.upgrades += 1 }
     if Bool.random(using: &chance) { try stopInOrder() }
   }
 
@@ -244,9 +284,12 @@ struct Script {
   }
 
   private mutating func stepClock() throws {
-    let days = [-1, 0, 1].filter { $0 != clockDays }.randomElement(using: &chance) ?? 0
+    let days =
+      steps.popLast()
+      ?? [-1, 0, 1].filter { $0 != clockDays }.randomElement(using: &chance) ?? 0
     clockDays = days
     try host.stepClock(days: days)
+    ledger.count { $0.steps += 1 }
     ledger.note("the daemon's wall clock is \(days == 0 ? "right" : "\(days) day off")")
     if days > 0 {
       // The upstream's clock runs ahead, too: every lifetime has passed.

@@ -18,7 +18,7 @@ struct QuantityTests {
 
   @Test(arguments: [
     "", " ", "soon", "-1s", "1x", "s", "1.s", "1s,", "1e3", "99999999999999999999",
-    "300000000000000y", "+1", "1 fortnight", "٣s",
+    "300000000000000y", "+1", "1 fortnight", "٣s", "nan", "1h-",
   ])
   func `what is no span is not guessed at`(text: String) {
     #expect(TimeSpan.parse(text) == nil)

@@ -33,6 +33,49 @@ struct UnitTests {
     }
   }
 
+  /// What a unit starts is a program that is installed, with a command or an option that it has.
+  @Test(arguments: services + ["systemd/examples/brewlog-metrics.service"])
+  func `what a unit starts is there`(path: String) throws {
+    let commands = try Repository.files(in: "Sources/CLI/Commands", endings: ["Command.swift"])
+      .compactMap { Repository.text($0) }
+    var count = 0
+    for line in Self.lines(path) where line.hasPrefix("Exec") {
+      let words = line.drop { $0 != "=" }.dropFirst().split(separator: " ")
+      let program = words.first?.split(separator: "/").last ?? ""
+      if program == "install" { continue }
+      count += 1
+      let isOurs = ["brewlogd", "brewlogctl"].contains(program)
+      #expect(isOurs || Repository.exists("systemd/examples/\(program)"), "\(line)")
+      if program == "brewlogctl" {
+        let command = try #require(words.last)
+        #expect(commands.contains { $0.contains("= Command(\n    \"\(command)\",") }, "\(line)")
+      }
+    }
+    #expect(count > 0)
+  }
+
+  @Test(arguments: services + ["systemd/brewlogd.socket", "systemd/user/brewlogd.socket"])
+  func `every manual that a unit names is installed`(path: String) {
+    for line in Self.lines(path) where line.hasPrefix("Documentation=") {
+      for page in line.dropFirst("Documentation=".count).split(separator: " ") {
+        let name = page.dropFirst("man:".count).filter { $0 != ")" }
+          .split(separator: "(").joined(separator: ".")
+        #expect(
+          page.hasPrefix("man:") && Repository.exists("Sources/Manual/\(name).scd"), "\(page)")
+      }
+    }
+  }
+
+  @Test func `each file for systemd is installed`() throws {
+    let script = try #require(Repository.text("systemd/install"))
+    for file in try Repository.files(in: "systemd", endings: [".sysusers", ".tmpfiles"]) {
+      #expect(script.contains("put 0644 \(file) "), "\(file)")
+    }
+    for folder in ["systemd/*.service systemd/*.socket", "systemd/user/*", "systemd/examples/*"] {
+      #expect(script.contains("in \(folder)"), "\(folder)")
+    }
+  }
+
   @Test func `an instance is as shut in as the one`() {
     func sandbox(_ path: String) -> [String] {
       let lines = Self.lines(path)

@@ -1,4 +1,5 @@
 import Execution
+import Platform
 import Requests
 import Session
 import Simulation
@@ -28,6 +29,22 @@ struct LogoutTests {
     #expect(try logout.value().hadSession)
     let moves = bench.journal.all.filter { ["imported", "signedOut"].contains($0) }
     #expect(moves == ["signedOut", "imported"])
+  }
+
+  @Test func `what a logout hands to the outbox late is not left there unheard of`() throws {
+    let bench = try Bench.started()
+    let calls = Locked(0)
+    bench.look { $0.observeRevocations { calls.withLock { $0 += 1 } } }
+    bench.store.say(StoreHealth(unfinishedLogout: "the disk is full"))
+    let logout = bench.loggingOut()
+    bench.ground.run()
+    #expect(try logout.value().hadSession)
+    #expect(calls.withLock { $0 } == 0)
+    // Asked again a second later, the store has done it.
+    bench.ground.advance(by: .seconds(1))
+    #expect(calls.withLock { $0 } == 1)
+    bench.ground.advance(by: .seconds(60))
+    #expect(calls.withLock { $0 } == 1)
   }
 
   @Test(arguments: Point.allCases, Ending.allCases)

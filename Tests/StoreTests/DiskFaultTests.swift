@@ -42,6 +42,51 @@ struct DiskFaultTests {
     #expect(n > 10)
   }
 
+  /// Without a restart: the store itself clears up what was made for a commit that failed.
+  @Test(
+    arguments: [FAULT_FULL, FAULT_IO, FAULT_SYNC].flatMap { kind in
+      [false, true].map { (kind.rawValue, $0) }
+    })
+  func `whichever call fails, nothing is left over once the disk works`(
+    kind: UInt32, sticky: Bool
+  ) async throws {
+    let disk = try FaultingDisk()
+    defer { disk.remove() }
+    try await disk.fixture.life { try await $0.sessions.install(1) }
+    let template = disk.root + "/template"
+    try FileManager.default.copyItem(atPath: disk.fixture.directory, toPath: template)
+    var n = 1
+    while true {
+      try disk.restore(template)
+      let calls = try await disk.fixture.life { store in
+        _ = try await store.sessions.loaded()
+        fault_vfs_arm(fault_kind(rawValue: kind), Int32(n), sticky ? 1 : 0)
+        try? await store.sessions.add(try Dummy.record(1))
+        let isReplaced =
+          (try? await store.sessions.install(
+            try Dummy.record(2), permit: try Dummy.permit(2), revoking: try Dummy.record(1))) != nil
+        if n % 2 == 0 {
+          _ = try? await store.sessions.destroy(
+            through: Generation(3), reason: "logout",
+            revoking: try Dummy.record(isReplaced ? 2 : 1))
+        }
+        let calls = Int(fault_vfs_calls())
+        fault_vfs_arm(FAULT_NONE, 0, 0)
+        #expect(await store.sessions.settle() == StoreHealth(), "call \(n)")
+        #expect(try await store.sessions.verifyErasure() == [], "call \(n)")
+        let isWaiting = try await !store.sessions.pending().isEmpty
+        let names = try disk.fixture.names()
+        #expect(names.contains("outbox.key") == isWaiting, "call \(n): \(names)")
+        let isSignedIn = n % 2 == 1
+        #expect(names.count { $0.hasPrefix("session-") } == (isSignedIn ? 2 : 0), "\(n): \(names)")
+        return calls
+      }
+      if n > calls { break }
+      n += 1
+    }
+    #expect(n > 10)
+  }
+
   @Test func `a refresh costs two syncs`() async throws {
     let disk = try FaultingDisk()
     defer { disk.remove() }

@@ -21,6 +21,15 @@ package struct Footprint: CustomStringConvertible {
     }
   }
 
+  /// Of each of the figures the lower one.
+  package func least(_ other: Footprint) -> Footprint {
+    var least = self
+    least.privateKilobytes = min(privateKilobytes, other.privateKilobytes)
+    least.descriptors = min(descriptors, other.descriptors)
+    least.threads = min(threads, other.threads)
+    return least
+  }
+
   package var description: String {
     "\(privateKilobytes) kB private, \(descriptors) descriptors, \(threads) threads"
   }

@@ -1,4 +1,5 @@
 import BrewlogAPI
+import Configuration
 import JSON
 
 /// `can-i`: whether a method may be called, by which rule, and what would allow it.

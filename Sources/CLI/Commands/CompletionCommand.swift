@@ -1,3 +1,4 @@
+import Configuration
 import JSON
 
 /// `completion`: a script that lets a shell complete this program's arguments.
