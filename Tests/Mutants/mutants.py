@@ -459,6 +459,7 @@ class Bench:
         guard.start()
         failed, tail = None, ""
         for line in process.stdout:
+            line = re.sub(r"\x1b\[[\d;]*m", "", line)
             if found := re.match(r"✘ Test (.+?) (?:recorded|failed|with)", line):
                 failed = found[1].strip('"`')
                 break
