@@ -24,7 +24,7 @@ struct RequestKey: Hashable {
 /// An answer of any type, with the session that it was fetched for.
 struct Answer: Sendable {
   let value: any Sendable
-  let session: SessionID?
+  let session: SessionID
 }
 
 /// One attempt and those who wait for it.

@@ -16,7 +16,6 @@ package struct Endpoint<Value: Sendable>: Sendable {
   /// In the order in which it is sent.
   package var query: [HTTPField]
   package var fields: [HTTPField]
-  package var needsSession: Bool
   package var repetition: Repetition
   /// Made again for every try, byte for byte.
   package var body: (@Sendable () -> [UInt8])?
@@ -25,14 +24,13 @@ package struct Endpoint<Value: Sendable>: Sendable {
 
   package init(
     _ method: HTTPMethod, _ path: String, query: [HTTPField] = [], fields: [HTTPField] = [],
-    needsSession: Bool = true, repetition: Repetition, body: (@Sendable () -> [UInt8])? = nil,
+    repetition: Repetition, body: (@Sendable () -> [UInt8])? = nil,
     interpret: @escaping @Sendable (HTTPResponse) throws(RequestError) -> Value
   ) {
     self.method = method
     self.path = path
     self.query = query
     self.fields = fields
-    self.needsSession = needsSession
     self.repetition = repetition
     self.body = body
     self.interpret = interpret

@@ -7,7 +7,7 @@ package import Session
 package struct Fetched<Value: Sendable>: Sendable {
   package let value: Value
   package let generation: Generation
-  package let session: SessionID?
+  package let session: SessionID
   package let attempt: UInt64
 }
 
@@ -104,9 +104,7 @@ package actor ResilientRequester {
     deliver: @escaping @Sendable (Fetched<Value>) async -> Void = { _ in }
   ) async throws(RequestError) -> Fetched<Value> {
     let generation = await coordinator.generation
-    if endpoint.needsSession, let error = await coordinator.unavailable {
-      throw .session(error)
-    }
+    if let error = await coordinator.unavailable { throw .session(error) }
     let request = try endpoint.request(base: base)
     let key = RequestKey(request, generation: generation, repetition: endpoint.repetition)
     let id: UInt64
@@ -122,7 +120,7 @@ package actor ResilientRequester {
     let outcome = await wait(for: id, by: deadline)
     let answer = try outcome.get()
     // Between the attempt's end and this step the session may have ended (I2, I6).
-    if endpoint.needsSession, await coordinator.session(of: generation) != answer.session {
+    if await coordinator.session(of: generation) != answer.session {
       throw .session(await coordinator.outdated)
     }
     guard let value = answer.value as? Value else { throw .otherType }
@@ -175,29 +173,22 @@ package actor ResilientRequester {
     var wasAskedToWait = false
     while true {
       let deadline = max(plannedEnd(id), ground.now.advanced(by: requestTimeout))
-      var rejected: TokenVersion?
-      var session: SessionID?
+      let rejected: TokenVersion
+      let session: SessionID
       let outcome: Result<HTTPResponse, TransportError>
       do throws(RequestError) {
-        if endpoint.needsSession {
-          let credential = try await credential(generation, budget, deadline)
-          budget.hasRefreshed = budget.hasRefreshed || credential.refreshed
-          rejected = credential.version
-          session = credential.session
-          // Made for the upstream that the token has just been found to belong to: a reload may
-          // have changed it since the attempt began (I11).
-          let request = try endpoint.request(base: base)
-          if !wasAskedToWait { try admit() }
-          outcome = await send(request, credential.takeToken(), deadline)
-        } else {
-          if !wasAskedToWait { try admit() }
-          outcome = await send(try endpoint.request(base: base), nil, deadline)
-        }
+        let credential = try await credential(generation, budget, deadline)
+        budget.hasRefreshed = budget.hasRefreshed || credential.refreshed
+        rejected = credential.version
+        session = credential.session
+        // Made for the upstream that the token has just been found to belong to: a reload may
+        // have changed it since the attempt began (I11).
+        let request = try endpoint.request(base: base)
+        if !wasAskedToWait { try admit() }
+        outcome = await send(request, credential.takeToken(), deadline)
       } catch {
         return .failure(error)
       }
-      // The attempt may have lost its generation while it was on its way.
-      guard isLive(id) else { return .failure(.cancelled) }
       let now = ground.now
       let decision = policy.decide(
         outcome, mayRepeat: endpoint.mayRepeat, budget: budget,
@@ -216,10 +207,6 @@ package actor ResilientRequester {
           return .failure(.cancelled)
         }
       case .recover:
-        guard let rejected else {
-          return .failure(
-            .refused(reason: "the upstream wants a session for this", httpStatus: 401))
-        }
         budget.hasRefreshed = true
         do throws(SessionError) {
           try await coordinator.replace(rejected, by: deadline)
@@ -253,7 +240,7 @@ package actor ResilientRequester {
   }
 
   private func send(
-    _ request: HTTPRequest, _ bearer: consuming Secret?, _ deadline: Instant
+    _ request: HTTPRequest, _ bearer: consuming Secret, _ deadline: Instant
   ) async -> Result<HTTPResponse, TransportError> {
     counters.upstreamRequests += 1
     let outcome: Result<HTTPResponse, TransportError>
@@ -269,7 +256,7 @@ package actor ResilientRequester {
 
   private func read<Value: Sendable>(
     _ outcome: Result<HTTPResponse, TransportError>, with endpoint: Endpoint<Value>,
-    _ session: SessionID?
+    _ session: SessionID
   ) -> Result<Answer, RequestError> {
     do throws(RequestError) {
       guard case .success(let response) = outcome else { return .failure(.cancelled) }

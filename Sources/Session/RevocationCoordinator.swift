@@ -87,7 +87,6 @@ package actor RevocationCoordinator {
 
   private func begin() {
     timer = nil
-    guard !isStopping else { return }
     // A turn under way may have read the outbox before the new entry came.
     guard task == nil else {
       isCalledAgain = true

@@ -44,7 +44,7 @@ extension SessionCoordinator {
     let previous = machine.generation
     if let expected, expected != previous { throw .generationMoved(previous) }
     let hadSession = machine.facts != nil
-    let asked = revocation(revoke, hadSession)
+    let asked = revocation(revoke)
     let old = asked == .queued ? takeRecord() : nil
     let late: LateFate = revoke ? lateFate(asked == .queued) : .cutOff
     if hadSession { move(reason: "logged out", late: late, actorUID: actorUID) }
@@ -54,7 +54,7 @@ extension SessionCoordinator {
     let outcome = await destroyInTime(revoking: old)
     if !revoke { try? await outbox?.forgetAll() }
     // The session has ended in memory either way, so its callers are answered either way.
-    publish(generation, reason: "logged out", hadSession: hadSession)
+    publish(generation, reason: "logged out")
     switch outcome {
     case .success(let isQueued):
       if isQueued { announceRevocation() }
@@ -72,8 +72,8 @@ extension SessionCoordinator {
     for task in orphans.values { task.cancel() }
   }
 
-  private func revocation(_ revoke: Bool, _ hadSession: Bool) -> RevocationOutcome {
-    guard revoke, hadSession, case .signedIn = machine.phase else { return .skipped }
+  private func revocation(_ revoke: Bool) -> RevocationOutcome {
+    guard revoke, case .signedIn = machine.phase else { return .skipped }
     return outbox != nil && machine.policy.canRevoke ? .queued : .unsupported
   }
 
@@ -86,13 +86,12 @@ extension SessionCoordinator {
 
   /// The token endpoint has refused the session, or it cannot go on.
   func endSession(reason: String, httpStatus: Int?) async {
-    guard machine.facts != nil else { return }
     move(reason: reason, late: .dropped, httpStatus: httpStatus)
     let generation = machine.generation
     if case .failure(let error) = await destroyInTime(revoking: nil) {
       report(SessionEvent(.storeDegraded, generation: generation, detail: error.reason))
     }
-    publish(generation, reason: reason, hadSession: true)
+    publish(generation, reason: reason)
   }
 
   /// Step (a): in memory, at once. From here on every new call is answered `SignedOut`.
@@ -201,8 +200,7 @@ extension SessionCoordinator {
   }
 
   /// Step (d): those who waited are answered.
-  private func publish(_ generation: Generation, reason: String, hadSession: Bool) {
-    guard hadSession else { return }
+  private func publish(_ generation: Generation, reason: String) {
     announce(.published(generation, reason: reason))
     release(upTo: generation, reason: reason)
     tellEnd(of: generation)

@@ -10,7 +10,7 @@ extension SessionCoordinator {
   ) async throws(SessionError) -> AccessCredential {
     try check(generation)
     var refreshed = false
-    if mayRefresh || pair.access == nil {
+    if mayRefresh {
       refreshed = try await satisfy(.token, by: deadline)
       try check(generation)
     }
@@ -104,7 +104,6 @@ extension SessionCoordinator {
     for task in before { await task.value }
     // For a pair that comes after its session has ended: it may go to the outbox alone (I2).
     guard let facts = machine.facts else { return }
-    guard machine.isCurrent(flight) else { return }
     let intent: RefreshIntent
     do throws(StoreError) {
       // I5: a token that could not be replaced on disk is not spent, and one that is not on disk
@@ -284,7 +283,7 @@ extension SessionCoordinator {
     _ failure: RefreshFailure, of flight: RefreshFlight, intent: RefreshIntent?
   ) async {
     // An exchange that was aborted may have been carried out: its intent stays.
-    guard machine.generation == flight.generation, failure.kind != .cancelled else { return }
+    guard failure.kind != .cancelled else { return }
     let until = machine.backoff.notBefore ?? ground.now
     // A fault of the configuration is tried again at the next start: that may have mended it.
     let pause = until == .distantFuture ? .zero : ground.now.duration(to: until)

@@ -20,30 +20,25 @@ extension SessionCoordinator {
 
   private func renew() {
     renewalTimer = nil
-    guard !isStopping else { return }
     if case .start(let flight) = machine.demand(.renewal, now: ground.now) { launch(flight) }
   }
 
   /// Writes the present pair again until the store takes it (the exception to I5).
   func scheduleRewrite(after pause: Duration) {
     guard !isStopping else { return }
-    let generation = machine.generation
     _ = ground.schedule(at: ground.now.advanced(by: pause)) {
-      Task(executorPreference: self.ground) { await self.rewrite(generation, pause) }
+      Task(executorPreference: self.ground) { await self.rewrite(pause) }
     }
   }
 
-  private func rewrite(_ generation: Generation, _ pause: Duration) async {
-    guard !isDurable, generation == machine.generation else { return }
-    // A flight writes the pair itself before it sends anything, and then its own: behind that one
-    // this would put an older pair on disk.
-    guard machine.flight == nil else { return scheduleRewrite(after: pause) }
+  /// Beside a flight this puts no older pair on disk: that one writes the present pair before it
+  /// sends anything, and the store takes what it is given in order.
+  private func rewrite(_ pause: Duration) async {
+    guard !isDurable else { return }
     do throws(StoreError) {
       try await storePair()
     } catch {
-      if generation == machine.generation, !isStopping {
-        scheduleRewrite(after: min(pause * 2, .seconds(30)))
-      }
+      scheduleRewrite(after: min(pause * 2, .seconds(30)))
     }
   }
 

@@ -88,7 +88,6 @@ package struct SessionMachine: Sendable {
       if hasAccessToken, !isExpired(at: now) { return .use }
       cause = .expired
     case .replacement(let rejected):
-      if rejected.generation != generation { return .refused(signedOutError) }
       if rejected != accessVersion { return .use }
       cause = .rejected
     case .refresh: cause = .explicit
@@ -120,9 +119,9 @@ package struct SessionMachine: Sendable {
     accessExpires.map { $0 <= now } ?? false
   }
 
-  /// Whether a flight is still the one in the slot, of the present generation.
+  /// Whether a flight is still the one in the slot; a move of the generation empties that.
   package func isCurrent(_ flight: RefreshFlight) -> Bool {
-    self.flight == flight && flight.generation == generation
+    self.flight == flight
   }
 
   package var isAvailable: Bool {

@@ -46,14 +46,12 @@ extension TipService {
   func cachedTip(
     _ fetched: Fetched<TipReply>, for key: TipKey, _ known: CachedTip?
   ) -> CachedTip? {
-    guard let session = fetched.session, let tip = fetched.value.tip ?? known?.tip else {
-      return nil
-    }
+    guard let tip = fetched.value.tip ?? known?.tip else { return nil }
     let reply = fetched.value
     // A 304 that says nothing of it leaves what the answer itself had said (RFC 9111, section 3.2).
     let kept = reply.tip == nil && !reply.caching.isExplicit ? known : nil
     return CachedTip(
-      key: key, tip: tip, session: session, generation: fetched.generation,
+      key: key, tip: tip, session: fetched.session, generation: fetched.generation,
       fetchedAt: reply.receivedAt, freshFor: kept?.freshFor ?? reply.caching.lifetime ?? .zero,
       staleIfError: kept == nil ? reply.caching.staleIfError : kept?.staleIfError,
       staleWhileRevalidate: kept?.staleWhileRevalidate ?? reply.caching.staleWhileRevalidate,

@@ -126,6 +126,8 @@ package actor TipService {
       cache.reset(to: generation, session: session)
       cancelAhead()
     case .published(let generation, let reason):
+      // A logout that the store finished late: whoever follows now follows the next session's tip.
+      guard generation == cache.generation else { return }
       endFollowing(.signedOut(generation: generation, reason: reason))
     }
   }

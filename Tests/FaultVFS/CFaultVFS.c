@@ -43,6 +43,14 @@ static int failing(enum call call) {
   return fails;
 }
 
+// Reads are not counted: nothing is lost by them.
+static int failing_read(void) {
+  pthread_mutex_lock(&lock);
+  int fails = armed_kind == FAULT_READ;
+  pthread_mutex_unlock(&lock);
+  return fails;
+}
+
 // MARK: Files
 
 #define REAL(f) (((struct file *)(f))->real)
@@ -54,6 +62,7 @@ static int f_close(sqlite3_file *f) {
 }
 
 static int f_read(sqlite3_file *f, void *bytes, int count, sqlite3_int64 offset) {
+  if (failing_read()) return SQLITE_IOERR_READ;
   return REAL(f)->pMethods->xRead(REAL(f), bytes, count, offset);
 }
 

@@ -58,7 +58,7 @@ STORE_TESTS = "StoreTests"
 OTHER_TESTS = "SessionTests"
 # Worlds with the real store, and a run with it costs as much as so many others.
 STORE_WORLDS = ["--worlds", "on SQLite"]
-STORE_COST = 150
+STORE_COST = 50
 
 SWITCH = """import Glibc
 
@@ -459,8 +459,9 @@ class Bench:
         guard.start()
         failed, tail = None, ""
         for line in process.stdout:
-            if found := re.match(r"✘ Test (.+?) (?:recorded|failed|with)", line):
-                failed = found[1].strip('"`')
+            line = re.sub(r"\x1b\[[\d;]*m", "", line)
+            if found := re.match(r'✘ Test (?:"(.+?)"|(\S+)) ', line):
+                failed = found[1] or found[2]
                 break
             tail = line.strip() or tail
         has_ended = guard.is_alive()
@@ -580,7 +581,7 @@ def main():
     runner = commands.add_parser("run")
     runner.add_argument("directory")
     runner.add_argument("--jobs", type=int, default=2)
-    runner.add_argument("--schedules", type=int, default=60_000, help="how many each has to survive")
+    runner.add_argument("--schedules", type=int, default=20_000, help="how many each has to survive")
     runner.add_argument("--only", help="a pattern: runs those whose row matches")
     runner.add_argument("--seed", type=int, default=1)
     runner.add_argument("--for", dest="time", type=int, help="seconds")

@@ -182,4 +182,82 @@ struct RequestTests {
     latch.open()
     bench.ground.run()
   }
+
+  @Test func `what is sent once whatever comes back is not shared`() throws {
+    let bench = try Bench.started()
+    let gate = Gate()
+    for _ in 0..<2 { bench.transport.script(status: 200, gate: gate) }
+    let callers = (0..<2).map { _ in bench.getting(repetition: .never) }
+    bench.ground.run()
+    #expect(bench.transport.sent.count == 2)
+    gate.open()
+    bench.ground.run()
+    for caller in callers { _ = try caller.value() }
+  }
+
+  // MARK: I2
+
+  @Test func `a boundary aborts what was sent, before the store has followed`() throws {
+    let bench = try Bench.started()
+    let gate = Gate()
+    bench.transport.script(nil, gate: gate)
+    let caller = bench.getting()
+    bench.ground.run()
+    let hold = bench.store.hold(.before, .destroy)
+    let logout = bench.loggingOut()
+    bench.ground.run()
+    #expect(hold.isReached)
+    #expect(bench.transport.aborted == 1)
+    #expect(!caller.isAnswered)
+    hold.open()
+    bench.ground.run()
+    _ = try logout.value()
+    #expect(caller.isSignedOut)
+  }
+
+  @Test func `an answer that comes behind a boundary waits for it to be published`() throws {
+    let bench = try Bench.started()
+    let latch = Latch()
+    bench.transport.script(nil, latch: latch)
+    let caller = bench.getting()
+    bench.ground.run()
+    let hold = bench.store.hold(.before, .destroy)
+    let logout = bench.loggingOut()
+    bench.ground.run()
+    latch.open()
+    bench.ground.run()
+    #expect(!caller.isAnswered)
+    hold.open()
+    bench.ground.run()
+    _ = try logout.value()
+    #expect(caller.isSignedOut)
+  }
+
+  // MARK: The circuit
+
+  @Test func `a wait that was asked for outlives a reload, but not a change of upstream`() throws {
+    let bench = try Bench.started(retries: RetryPolicy(maxRetries: 0))
+    bench.transport.script(status: 503, HTTPField("Retry-After", "100"))
+    let first = bench.getting()
+    bench.ground.run()
+    #expect(first.error(RequestError.self) != nil)
+    for (base, sent) in [
+      ("https://api.example.test", 1), ("https://other.example.test", 2),
+    ] {
+      let reload = bench.call { [requester = bench.requester] in
+        await requester.adopt(
+          base: base, policy: RetryPolicy(maxRetries: 0), requestTimeout: .seconds(30))
+      }
+      bench.ground.run()
+      try reload.value()
+      let next = bench.getting()
+      bench.ground.run()
+      #expect(bench.transport.sent.count == sent)
+      if case .unavailable(_, _, let wait) = next.error(RequestError.self) {
+        #expect(wait == .seconds(100) && sent == 1)
+      } else {
+        #expect(sent == 2)
+      }
+    }
+  }
 }

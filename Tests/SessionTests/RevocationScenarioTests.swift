@@ -73,6 +73,8 @@ struct RevocationScenarioTests {
       issuer: "https://id.example", clientID: "brewlog", apiOrigin: "https://api.example")
     let answer = Locked(RevocationResult.done)
     let sent = Locked<[(at: Instant, token: String)]>([])
+    /// Holds the next answer back.
+    let latch = Locked<Latch?>(nil)
     private let ground: ManualGround
 
     init(_ ground: ManualGround) { self.ground = ground }
@@ -83,6 +85,11 @@ struct RevocationScenarioTests {
       let text = Dummy.text(token)
       let now = ground.now
       sent.withLock { $0.append((now, text)) }
+      let held = latch.withLock { latch in
+        defer { latch = nil }
+        return latch
+      }
+      await held?.wait()
       return answer.withLock { $0 }
     }
   }
@@ -190,6 +197,41 @@ struct RevocationScenarioTests {
     stage.start()
     #expect(stage.waiting == 0)
     #expect(stage.lines == ["revocationFailed unsupported_token_type"])
+  }
+
+  @Test func `a call during a turn is another turn after it`() throws {
+    let stage = try Stage()
+    let latch = Latch()
+    stage.revoker.latch.withLock { $0 = latch }
+    try stage.outbox.put(1, binding: stage.revoker.binding)
+    stage.start()
+    #expect(latch.isReached)
+    try stage.outbox.put(2, binding: stage.revoker.binding)
+    stage.start()
+    #expect(stage.sent == ["dummy-refresh-1"])
+    latch.open()
+    stage.bench.ground.advance(by: .seconds(5))
+    #expect(
+      stage.sent == [
+        "dummy-refresh-1", "dummy-access-1", "dummy-refresh-2", "dummy-access-2",
+      ])
+    #expect(stage.waiting == 0)
+  }
+
+  @Test func `a stop during a turn is the end of it`() throws {
+    let stage = try Stage()
+    let latch = Latch()
+    stage.revoker.latch.withLock { $0 = latch }
+    stage.revoker.answer.withLock { $0 = Self.away }
+    try stage.outbox.put(1, binding: stage.revoker.binding)
+    stage.start()
+    let stop = stage.bench.call { [revocations = stage.revocations] in await revocations.stop() }
+    stage.bench.ground.run()
+    #expect(!stop.isAnswered)
+    latch.open()
+    stage.bench.ground.run()
+    try stop.value()
+    #expect(stage.bench.ground.timerCount == 0)
   }
 
   /// I2

@@ -116,6 +116,10 @@ struct SessionMachineTests {
       #expect(
         machine.demand(.replacement(of: version), now: now)
           == .refused(.braked(retryAfter: .seconds(pause))))
+      let later = now.advanced(by: .seconds(10))
+      #expect(
+        machine.demand(.replacement(of: version), now: later)
+          == .refused(.braked(retryAfter: .seconds(pause - 10))))
       // An explicit one is not held back by it.
       let explicit = try flight(machine.demand(.refresh, now: now))
       machine.land(explicit, facts: try facts(1), hasRefresh: true, lifetime: nil, now: now)
@@ -216,5 +220,48 @@ struct SessionMachineTests {
       return
     }
     _ = try flight(machine.demand(.refresh, now: start.advanced(by: .seconds(3600))))
+  }
+
+  /// A failure was recorded after the intent of its exchange; a later intent is another exchange's.
+  @Test(arguments: [(-60, 2), (9, 2), (10, 3), (60, 3)])
+  func `an intent counts as a failure only if that failure is not on record`(
+    startedAfter seconds: Int, failures: Int
+  ) throws {
+    var machine = try machine()
+    machine.restore(
+      backoff: BackoffRecord(
+        failures: 2, notBefore: wall.advanced(by: .seconds(10)), pause: .seconds(10),
+        reason: "away"),
+      intent: RefreshIntent(
+        token: Fingerprint(text: "dummy"), startedAt: wall.advanced(by: .seconds(seconds)),
+        tries: 1),
+      now: start, wallTime: wall)
+    #expect(machine.backoff.failures == failures)
+  }
+
+  @Test func `a refusal after a lost answer says that the outcome was not known`() throws {
+    var machine = try machine()
+    let lost = try flight(machine.demand(.refresh, now: start))
+    _ = machine.fail(lost, RefreshFailure(.outcomeUnknown, reason: "lost"), now: start, jitter: 0)
+    let later = start.advanced(by: .seconds(1))
+    let refused = try flight(machine.demand(.refresh, now: later))
+    #expect(
+      machine.fail(
+        refused, RefreshFailure(.refused, reason: "invalid_grant"), now: later, jitter: 0)
+        == .end(reason: "the outcome of the last refresh was not known, and then: invalid_grant"))
+  }
+
+  @Test func `a copied store suspends the session that it has, and renews nothing`() throws {
+    var machine = try machine()
+    #expect(machine.renewalTime(jitter: 0) != nil)
+    machine.suspendCopy()
+    guard case .suspended = machine.phase else {
+      Issue.record("not suspended")
+      return
+    }
+    #expect(machine.renewalTime(jitter: 0) == nil)
+    var empty = SessionMachine(policy: SessionPolicy())
+    empty.suspendCopy()
+    #expect(empty.phase == .signedOut(reason: "never signed in"))
   }
 }

@@ -201,8 +201,10 @@ final class Run: @unchecked Sendable {
       await tips.load()
       await revocations?.start()
     }
-    // Nothing is served before the start has ended.
-    while scheduler.turn(horizon: Instant(nanoseconds: 0), seen: nil) == .stepped {}
+    // Nothing is served before the start has ended; nor has the outbox its first turn still before it,
+    // which would find whatever a logout puts there.
+    let horizon = world.revokes ? scheduler.now : Instant(nanoseconds: 0)
+    while scheduler.turn(horizon: horizon, seen: nil) == .stepped {}
   }
 
   private func openStore() -> (any SessionStore & TipStore & RevocationOutbox)? {

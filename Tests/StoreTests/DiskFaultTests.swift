@@ -144,4 +144,29 @@ struct DiskFaultTests {
     await store.sessions.close()
     #expect(Restored(try await disk.restart()) == .signedOut(2))
   }
+
+  /// A disk that cannot be read says nothing of what is on it.
+  @Test func `a store that cannot be read is not taken for a damaged one`() async throws {
+    let disk = try FaultingDisk()
+    defer { disk.remove() }
+    try await disk.fixture.life { try await $0.sessions.install(1) }
+    let store = try disk.fixture.open()
+    // What the opening read is not enough any more: somebody else has written.
+    try touch(disk.fixture)
+    fault_vfs_arm(FAULT_READ, 0, 0)
+    var failure: StoreError?
+    do {
+      _ = try await store.sessions.loaded()
+    } catch let error as StoreError {
+      failure = error
+    }
+    fault_vfs_arm(FAULT_NONE, 0, 0)
+    guard case .failed = failure else {
+      Issue.record("loaded: \(String(describing: failure))")
+      return
+    }
+    #expect(try await store.sessions.loaded().refresh == Dummy.refresh(0))
+    await store.sessions.close()
+    #expect(try !disk.fixture.names().contains { $0.contains("damaged") })
+  }
 }

@@ -36,6 +36,23 @@ func setVersion(_ fixture: StoreFixture, to version: Int) throws {
   database.close()
 }
 
+/// Writes something and takes it back, as another process might.
+func touch(_ fixture: StoreFixture) throws {
+  let database = try Database(path: fixture.path("session.db"), options: .init())
+  for change in ["+ 1", "- 1"] {
+    try database.run("UPDATE store SET minimum_reader = minimum_reader \(change)", to: "touch")
+  }
+  database.keepLogOnClose(true)
+  database.close()
+}
+
+func drop(_ table: String, of name: String, _ fixture: StoreFixture) throws {
+  let database = try Database(path: fixture.path(name), options: .init())
+  try database.run("DROP TABLE \(table)", to: "drop a table")
+  database.keepLogOnClose(true)
+  database.close()
+}
+
 func addTable(_ fixture: StoreFixture) throws {
   let database = try Database(path: fixture.path("session.db"), options: .init())
   try database.run("CREATE TABLE extra (a TEXT)", to: "add a table")

@@ -12,6 +12,8 @@ enum fault_kind {
   FAULT_SHORT_WRITE = 3,
   // A sync fails, and what it was for stays unsynced.
   FAULT_SYNC = 4,
+  // Every read fails, whatever `n` says.
+  FAULT_READ = 5,
 };
 
 // Registers the VFS under the name "brewlog-fault", once; forgets all counts.

@@ -30,6 +30,8 @@ final class ScriptedStore: SessionStore, TipStore {
     var healths: [StoreHealth] = []
     var isClosed = false
     var isCopied = false
+    var health: [StoreHealth] = []
+    var healthAsked = 0
   }
 
   private let state = Locked(State())
@@ -51,6 +53,23 @@ final class ScriptedStore: SessionStore, TipStore {
 
   func adoptMachine(permit: consuming WritePermit) async throws(StoreError) {
     state.withLock { $0.isCopied = false }
+  }
+
+  /// What it says of itself when it is asked next; beyond that it is well.
+  func say(_ health: StoreHealth...) { state.withLock { $0.health += health } }
+
+  /// How often it was asked how it does.
+  var healthAsked: Int { state.withLock { $0.healthAsked } }
+
+  func settle() async -> StoreHealth {
+    state.withLock { state in
+      state.healthAsked += 1
+      return state.health.isEmpty ? StoreHealth() : state.health.removeFirst()
+    }
+  }
+
+  func leaveTombstone(of session: SessionID, through generation: Generation) throws(StoreError) {
+    state.withLock { $0.disk.leaveTombstone(of: session, through: generation) }
   }
 
   /// Holds the next such step, once, until the gate is opened.

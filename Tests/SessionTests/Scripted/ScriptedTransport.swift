@@ -35,6 +35,7 @@ final class ScriptedTransport: Transport {
     var steps: [Step] = []
     var sent: [Sent] = []
     var accepted: Set<String> = []
+    var aborted = 0
   }
 
   private let state = Locked(State())
@@ -45,6 +46,9 @@ final class ScriptedTransport: Transport {
   }
 
   var sent: [Sent] { state.withLock { $0.sent } }
+
+  /// How many requests were given up while they were held at a gate.
+  var aborted: Int { state.withLock { $0.aborted } }
 
   /// Without a script a request is answered by its token: 401 unless it is one of these, where any
   /// are named; else a tip.
@@ -77,7 +81,10 @@ final class ScriptedTransport: Transport {
     if let latch = step?.latch { await latch.wait() }
     if let gate = step?.gate {
       await gate.wait()
-      if Task.isCancelled { throw TransportError(.cancelled, reason: "cancelled") }
+      if Task.isCancelled {
+        state.withLock { $0.aborted += 1 }
+        throw TransportError(.cancelled, reason: "cancelled")
+      }
     }
     switch step?.answer {
     case .response(let response): return response
