@@ -12,12 +12,17 @@ import Varlink
 struct StaleCallerTests {
   private static let importing = "org.brewlog.Session.ImportCredentials"
 
-  /// What is in memory and what is on disk, without the store's sizes, which other writes move.
+  /// What is in memory and what is on disk, without the store's sizes, which other writes move, and
+  /// without the next refresh's time, which is made of two clocks that are read one after the other.
   private static func session(of daemon: DaemonFixture) throws -> [JSONValue] {
     let reply = try #require(try daemon.ask("org.brewlog.Session.Inspect"))
     let inspected = try JSONText.decode(JSONValue.self, from: Array(reply.utf8))
     let parts = ["inMemory", "persisted", "consistent"].map { inspected["parameters"]?[$0] }
-    return try parts.map { try #require($0) }
+    return try parts.map { part in
+      guard case .object(var fields) = try #require(part) else { return try #require(part) }
+      fields["nextRefreshAt"] = nil
+      return .object(fields)
+    }
   }
 
   @Test func `a refresh token that was replaced here is refused and the session stays`() throws {
