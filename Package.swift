@@ -29,7 +29,9 @@ let package = Package(
     // What knows nothing of brewlog.
     .target(name: "Execution"),
     .target(name: "JSON"),
-    .target(name: "Platform", dependencies: ["CLinux", "CSystemd", "Execution"]),
+    .target(name: "Platform", dependencies: ["CLinux", "Execution"]),
+    // Apart from Platform: only the daemon is a service, and the client shall not load libsystemd.
+    .target(name: "Systemd", dependencies: ["CSystemd", "Platform"]),
     .target(name: "Secrets", dependencies: ["CSodium"]),
     .target(name: "Varlink", dependencies: ["Execution", "JSON", "Platform"]),
 
@@ -59,7 +61,7 @@ let package = Package(
       name: "Daemon",
       dependencies: [
         "BrewlogAPI", "Configuration", "Execution", "JSON", "Platform", "Requests", "Secrets",
-        "Session", "Store", "Tips", "Upstream", "Varlink",
+        "Session", "Store", "Systemd", "Tips", "Upstream", "Varlink",
       ]),
     .target(
       name: "CLI",
@@ -83,6 +85,7 @@ let package = Package(
     .target(name: "CDisk", path: "Tests/Disk"),
     .testTarget(
       name: "PlatformTests", dependencies: ["Execution", "Platform", "TestSupport"]),
+    .testTarget(name: "SystemdTests", dependencies: ["Platform", "Systemd", "TestSupport"]),
     .testTarget(name: "SecretsTests", dependencies: ["Secrets"]),
     .testTarget(
       name: "VarlinkTests",
@@ -133,8 +136,8 @@ let package = Package(
       name: "DaemonTests",
       dependencies: [
         "BrewlogAPI", "Configuration", "Daemon", "DemoUpstream", "Execution", "JSON", "Platform",
-        "Requests", "Secrets", "Session", "Store", "TestSupport", "Tips", "Varlink", "brewlogctl",
-        "brewlogd",
+        "Requests", "Secrets", "Session", "Store", "Systemd", "TestSupport", "Tips", "Varlink",
+        "brewlogctl", "brewlogd",
       ]),
     // The daemon, whole, in a program that can be ended at any one of its calls.
     .executableTarget(
@@ -181,7 +184,7 @@ if Context.environment["BREWLOG_FUZZ"] == "1" {
       name: "Fuzz",
       dependencies: [
         "BrewlogAPI", "CFuzz", "Configuration", "Daemon", "Execution", "JSON", "Platform",
-        "Requests", "Secrets", "Session", "TestSupport", "Tips", "Upstream", "Varlink",
+        "Requests", "Secrets", "Session", "Systemd", "TestSupport", "Tips", "Upstream", "Varlink",
       ],
       path: "Tests/Fuzz/Targets"),
   ]

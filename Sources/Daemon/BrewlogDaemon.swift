@@ -2,6 +2,7 @@ import Configuration
 import Glibc
 import Platform
 package import Session
+import Systemd
 
 /// The program: from a command line to an exit code.
 package enum BrewlogDaemon {

@@ -2,6 +2,7 @@ import Configuration
 import Execution
 import Platform
 import Session
+import Systemd
 import Upstream
 
 /// The configuration, read again.

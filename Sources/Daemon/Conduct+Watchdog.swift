@@ -2,6 +2,7 @@ import Execution
 import Platform
 import Session
 import Store
+import Systemd
 
 /// The watchdog: half the manager's interval between two looks, sd_watchdog_enabled(3).
 extension Conduct {

@@ -4,6 +4,7 @@ import Execution
 import JSON
 import Platform
 import Session
+import Systemd
 
 /// How the daemon behaves towards who runs it: says when it is ready, what it is doing and that it
 /// is well, reads its configuration again, and ends in order. sd_notify(3).

@@ -3,6 +3,7 @@ import Execution
 import Glibc
 import Platform
 import Store
+import Systemd
 
 /// Why the daemon does not start: an exit code, and lines that each say what to do.
 struct StartFault: Error {

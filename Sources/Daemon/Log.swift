@@ -4,6 +4,7 @@ package import Execution
 import Glibc
 import JSON
 import Platform
+import Systemd
 
 /// The daemon's log. Every line goes through the sanitiser (I10), and the same failure is not
 /// written every second (``LogThrottle``).

@@ -55,7 +55,8 @@ package actor RevocationCoordinator {
 
   /// Hears of new entries; before the coordinator starts.
   package func follow() async {
-    await coordinator.observeRevocations { self.assumeIsolated { $0.wake() } }
+    // Weakly: the coordinator is held from here, and would hold back.
+    await coordinator.observeRevocations { [weak self] in self?.assumeIsolated { $0.wake() } }
   }
 
   /// Looks at what an earlier run left.
@@ -145,11 +146,16 @@ package actor RevocationCoordinator {
       try await outbox.remove(entry.id)
       return nil
     }
+    let names = [
+      coordinator.fingerprint(of: pair.refresh), coordinator.fingerprint(of: pair.access),
+    ].compactMap(\.self)
     // The refresh token first: most servers end its access tokens with it (RFC 7009, section 2.1).
     var result = RevocationResult.done
-    if let token = pair.refresh.take() { result = await revoke(token, isRefreshToken: true) }
+    if let token = pair.refresh.take() {
+      result = await revoke(token, isRefreshToken: true, of: names)
+    }
     if result == .done, let token = pair.access.take() {
-      result = await revoke(token, isRefreshToken: false)
+      result = await revoke(token, isRefreshToken: false, of: names)
     }
     let generation = await coordinator.generation
     switch result {
@@ -179,10 +185,17 @@ package actor RevocationCoordinator {
     }
   }
 
+  /// `pair`: both tokens of the entry. Where a session lives on one of them again, neither is revoked
+  /// (I2).
   private func revoke(
-    _ token: consuming Secret, isRefreshToken: Bool
+    _ token: consuming Secret, isRefreshToken: Bool, of pair: [Fingerprint]
   ) async -> RevocationResult {
-    await revoker.revoke(
+    switch await coordinator.holds(anyOf: pair) {
+    case true?: return .refused(reason: "a session has been signed in with the same tokens again")
+    case nil: return .unavailable(reason: "a session is being signed in", retryAfter: nil)
+    case false?: break
+    }
+    return await revoker.revoke(
       token, isRefreshToken: isRefreshToken, deadline: ground.now.advanced(by: Self.deadline))
   }
 }

@@ -112,7 +112,8 @@ extension SessionCoordinator {
       if !isDurable { try await storePair() }
       guard machine.isCurrent(flight) else { return }
       intent = RefreshIntent(
-        token: fingerprintToSend, startedAt: ground.wallTime, tries: machine.unknownOutcomes + 1)
+        token: fingerprint(of: pair.refresh) ?? Fingerprint(text: "none"),
+        startedAt: ground.wallTime, tries: machine.unknownOutcomes + 1)
       try await store.recordIntent(intent, permit: permit(for: flight))
     } catch {
       if case .generationMoved = error {
@@ -141,13 +142,6 @@ extension SessionCoordinator {
       try await land(flight, grant)
     } catch {
       await fail(flight, error, intent: intent, isStoreFault: false)
-    }
-  }
-
-  private var fingerprintToSend: Fingerprint {
-    switch pair.refresh {
-    case .some(let token): store.fingerprint(of: token)
-    case .none: Fingerprint(text: "none")
     }
   }
 

@@ -62,7 +62,7 @@ extension SessionCoordinator {
     let lifetime = imported.lifetime
     let wallTime = ground.wallTime
     let received = ground.now
-    try await refuseSpent(imported.refresh)
+    try await refuseSpent(fingerprint(of: imported.refresh))
     // Between this and the number that it takes there may be no wait: a logout fits in there.
     try check(expected)
     guard let id = SessionID(bytes: entropy.bytes(16)) else {
@@ -100,22 +100,41 @@ extension SessionCoordinator {
     }
   }
 
-  /// A token whose replacement was committed would, sent once more, end the session for good.
-  private func refuseSpent(_ token: borrowing Secret?) async throws(SessionError) {
-    let fingerprint: Fingerprint
-    switch token {
-    case .some(let token): fingerprint = store.fingerprint(of: token)
-    case .none: return
-    }
-    let isSpent: Bool
-    do throws(StoreError) {
-      isSpent = try await store.isSpent(fingerprint)
+  /// A token whose replacement was committed would, sent once more, end the session for good. Whether
+  /// that is so of one that is on its way to the upstream is known when its exchange has ended (I1).
+  private func refuseSpent(_ token: Fingerprint?) async throws(SessionError) {
+    guard let token else { return }
+    repeat {
+      if let flight = flight(spending: token) { try await outlast(flight) }
+      let isSpent: Bool
+      do throws(StoreError) {
+        isSpent = try await store.isSpent(token)
+      } catch {
+        throw .storeFailed(reason: error.reason)
+      }
+      if isSpent {
+        throw .spentToken(
+          reason:
+            "this refresh token was replaced by a newer one here; sign in again for a new one")
+      }
+      // Its refresh may have begun while the store was asked.
+    } while flight(spending: token) != nil
+  }
+
+  private func flight(spending token: Fingerprint) -> RefreshFlight? {
+    token == fingerprint(of: pair.refresh) ? machine.flight : nil
+  }
+
+  /// Waits until a flight has ended, whatever it has come to.
+  private func outlast(_ flight: RefreshFlight) async throws(SessionError) {
+    join(flight)
+    do throws(SessionError) {
+      try await wait(for: flight, by: ground.now.advanced(by: machine.policy.deadline))
     } catch {
-      throw .storeFailed(reason: error.reason)
-    }
-    if isSpent {
-      throw .spentToken(
-        reason: "this refresh token was replaced by a newer one here; sign in again for a new one")
+      switch error {
+      case .timedOut, .cancelled: throw error
+      default: break
+      }
     }
   }
 
@@ -190,5 +209,15 @@ extension SessionCoordinator {
     report(SessionEvent(.resumed, generation: facts.generation, actorUID: actorUID))
     scheduleRenewal()
     return snapshot()
+  }
+}
+
+extension SessionCoordinator {
+  /// Whether tokens that wait to be revoked are a live session's again, since somebody has signed in
+  /// with them anew. Nil: a session is on its way into the store, and may be theirs.
+  package func holds(anyOf tokens: [Fingerprint]) -> Bool? {
+    let held = [fingerprint(of: pair.refresh), fingerprint(of: pair.access)]
+    if tokens.contains(where: { held.contains($0) }) { return true }
+    return installs > 0 ? nil : false
   }
 }

@@ -188,7 +188,7 @@ package actor SessionCoordinator {
     return max(next, ground.now)
   }
 
-  private func fingerprint(of token: borrowing Secret?) -> Fingerprint? {
+  nonisolated func fingerprint(of token: borrowing Secret?) -> Fingerprint? {
     switch token {
     case .some(let secret): store.fingerprint(of: secret)
     case .none: nil

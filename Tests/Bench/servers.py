@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -161,6 +162,7 @@ class Peer:
 
     def __init__(self, build, scratch, reply):
         self.socket = pathlib.Path(scratch) / "peer.sock"
+        self.socket.unlink(missing_ok=True)
         text = pathlib.Path(scratch) / "peer.reply"
         text.write_bytes(reply)
         self.program = Program(f"{build}/bench-peer", str(self.socket), str(text))
@@ -233,3 +235,26 @@ http {{
 
     def end(self):
         self.program.end()
+
+
+class OIDCAgent:
+    """A credential daemon of the same kind. It serves one call for each connection, and is asked for
+    its cheapest answer, the list of what is loaded, where brewlogd gives a tip."""
+
+    name = "oidc-agent"
+    reply_bytes = None
+    request = b'{"request":"loaded_accounts"}'
+
+    @staticmethod
+    def exists():
+        return shutil.which("oidc-agent")
+
+    def __init__(self, scratch):
+        text = subprocess.run(
+            ["oidc-agent"], env={"PATH": os.environ["PATH"], "HOME": str(scratch)}, check=True,
+            capture_output=True, text=True).stdout
+        self.socket = pathlib.Path(re.search(r"OIDC_SOCK=([^;]*);", text)[1])
+        self.pid = int(re.search(r"OIDCD_PID=([^;]*);", text)[1])
+
+    def end(self):
+        os.kill(self.pid, signal.SIGTERM)

@@ -23,7 +23,7 @@ struct LayerTests {
     }
   }
 
-  @Test(arguments: ["Execution", "JSON", "Platform", "Secrets", "Varlink"])
+  @Test(arguments: ["Execution", "JSON", "Platform", "Secrets", "Systemd", "Varlink"])
   func `the lower layers do not know what the program is about`(layer: String) throws {
     for file in try Repository.files(in: "Sources/" + layer, endings: [".swift"]) {
       for line in Repository.code(file) {

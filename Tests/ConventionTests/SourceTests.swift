@@ -14,7 +14,7 @@ struct SourceTests {
   }
 
   @Test(arguments: [
-    ("CLinux", ["Platform"]), ("CSystemd", ["Platform"]), ("CSodium", ["Secrets"]),
+    ("CLinux", ["Platform"]), ("CSystemd", ["Systemd"]), ("CSodium", ["Secrets"]),
     ("CSQLite", ["Store"]), ("CCurl", ["Upstream"]), ("CMicrohttpd", ["DemoUpstream"]),
     ("CQREncode", ["CLI"]),
   ])

@@ -5,6 +5,7 @@ import FoundationEssentials
 import JSON
 import Platform
 import Store
+import Systemd
 import TestSupport
 import Varlink
 

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Shows that the exploration catches faults: puts many into a copy of the sources, each behind a
-switch, builds that once, and explores with one switch on at a time until the first violation.
+"""Shows that exploration and tests catch faults: puts many into a copy of the sources, each behind a
+switch, builds that once, and explores with one switch on at a time until the first violation. What the
+exploration lets live is judged by the unit tests of the layer that it is in, of the same build.
 
   mutants.py build DIRECTORY [--swift SWIFT]
   mutants.py run DIRECTORY [--jobs N] [--schedules N] [--only TEXT] [--seed N --for SECONDS]
 
-With `--for` mutants are drawn in the order of the seed until the time is over.
+With `--for` mutants are drawn in the order of the seed until the time is over. What does not end is
+caught; how long that is goes by what the same takes without a fault, which must pass.
 """
 
 import argparse
+import collections
 import concurrent.futures
 import os
 import pathlib
@@ -18,6 +21,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -48,9 +52,13 @@ MECHANICAL = [
     "Store/SQLiteSessionStore+Load.swift",
     "Store/SQLiteSessionStore+Tips.swift",
 ]
-# What the exploration does not reach in the store (files, syncs, failing disks) its own tests do, the
-# one with the power cuts among them.
+# Who judges what the exploration does not reach: the bounds of numbers, the words of an answer; in the
+# store files, syncs and failing disks (the test with the power cuts is among its tests).
 STORE_TESTS = "StoreTests"
+OTHER_TESTS = "SessionTests"
+# Worlds with the real store, and a run with it costs as much as so many others.
+STORE_WORLDS = ["--worlds", "on SQLite"]
+STORE_COST = 150
 
 SWITCH = """import Glibc
 
@@ -80,12 +88,18 @@ class Pool:
         self.dropped = dropped
         self.mutants = []
         self.count = 0
+        self.texts = collections.Counter()
 
     def add(self, kind, file, line, text):
         self.count += 1
+        text = " ".join(text.split())
+        self.texts[kind, file, text] += 1
+        # The same condition may stand in a file several times.
+        if (place := self.texts[kind, file, text]) > 1:
+            text += f" #{place}"
         if self.count in self.dropped:
             return None
-        self.mutants.append(Mutant(self.count, kind, file, line, " ".join(text.split())))
+        self.mutants.append(Mutant(self.count, kind, file, line, text))
         return self.count
 
 
@@ -158,10 +172,13 @@ def conditions(text):
             at += 1
             continue
         start = end = found.end()
+        is_of_repeat = found[1] == "while" and text[:at].rstrip(" ").endswith("}")
         while end < len(text):
             past = past_literal(text, end)
             if past != end:
                 end = past
+            elif is_of_repeat and text[end] == "\n":
+                break
             elif found[1] == "guard" and re.compile(r"\selse\b").match(text, end):
                 break
             elif found[1] != "guard" and text[end] == "{":
@@ -278,12 +295,12 @@ extension Database {
 """
 
 
-def only_store_tests(package):
+def only_judges(package):
     """The package without the tests that no mutant is judged by."""
     at = 0
     while (at := package.find(".testTarget(", at)) >= 0:
         end = past_brackets(package, at + len(".testTarget"))
-        if f'"{STORE_TESTS}"' in package[at:end].split(",")[0]:
+        if any(f'"{name}"' in package[at:end].split(",")[0] for name in (STORE_TESTS, OTHER_TESTS)):
             at = end
         else:
             package = package[:at] + package[end:].lstrip().removeprefix(",")
@@ -332,7 +349,7 @@ def prepare(directory, dropped):
             if path.is_file() and not (folder == "Sources" and name in texts):
                 copy(path, target / name)
     package = (ROOT / "Package.swift").read_text()
-    write_if_changed(directory / "Package.swift", only_store_tests(package))
+    write_if_changed(directory / "Package.swift", only_judges(package))
     for file, text in texts.items():
         write_if_changed(directory / "Sources" / file, text)
     for module in {file.split("/")[0] for file in texts}:
@@ -352,15 +369,24 @@ def build(arguments):
     directory = pathlib.Path(arguments.directory)
     directory.mkdir(parents=True, exist_ok=True)
     dropped = set()
+    start = time.monotonic()
     for _ in range(12):
         mutants = prepare(directory, dropped)
-        swift = [arguments.swift, "build", "--package-path", str(directory)]
-        result = subprocess.run(
-            swift + ["-c", "release", "--product", "brewlog-races"],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if result.returncode == 0:
-            print(f"{len(mutants)} mutants are behind switches; {len(dropped)} did not compile")
-            return subprocess.run(swift + ["--build-tests"]).returncode if arguments.tests else 0
+        # One build for both: the tests are optimised, too, and may look inside (`@testable`).
+        swift = [arguments.swift, "build", "--package-path", str(directory), "-c", "release"]
+        swift += ["-Xswiftc", "-enable-testing"]
+        for product in ("brewlog-races", "brewlogPackageTests"):
+            result = subprocess.run(
+                swift + ["--product", product],
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            if result.returncode != 0:
+                break
+        else:
+            seconds = time.monotonic() - start
+            print(
+                f"{len(mutants)} mutants are behind switches; {len(dropped)} did not compile; "
+                f"built in {seconds:.0f} s")
+            return 0
         bad = culprits(result.stdout, directory, mutants)
         if not bad:
             print(result.stdout[-6000:])
@@ -399,75 +425,132 @@ def equivalents():
     return known
 
 
-def judge(program, mutant, arguments):
-    # A fault that makes a step endless ends by the timeout.
-    worlds = ["--worlds", "on SQLite"] if mutant.is_in_store else []
-    command = [program, "--until-failure", "--workers", "1", "--seconds", "600"]
-    command += worlds
-    command += ["--schedules", str(arguments.schedules // (20 if mutant.is_in_store else 1))]
-    environment = dict(os.environ, MUTANT=str(mutant.number), SWIFT_BACKTRACE="enable=no")
-    try:
-        result = subprocess.run(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            timeout=arguments.timeout)
-    except subprocess.TimeoutExpired:
-        return True, "it does not end", "-"
-    word = result.stdout.strip().split("\t")
-    if result.returncode == 0:
-        schedules = word[1] if len(word) > 1 else "-"
-        if mutant.is_in_store and arguments.tests:
-            return *ask_store_tests(program, environment, arguments), schedules
-        return False, "SURVIVED", schedules
-    if word[0] == "caught":
-        return True, f"{word[3]} [{word[2]}]", word[1]
-    name = signal.Signals(-result.returncode).name if result.returncode < 0 else result.returncode
-    return True, f"it stops ({name})", "-"
+class Bench:
+    """Explores and tests the built copy with one fault switched on, or with none."""
 
+    def __init__(self, directory, arguments):
+        built = (directory / ".build/release").resolve()
+        self.races = str(built / "brewlog-races")
+        self.tests = str(built / "brewlogPackageTests.xctest")
+        self.schedules = arguments.schedules
+        # What takes longer does not end.
+        self.limits = {}
 
-def ask_store_tests(program, environment, arguments):
-    directory = program.split("/.build/")[0]
-    command = [arguments.swift, "test", "--skip-build", "--disable-xctest", "--package-path", directory]
-    try:
-        result = subprocess.run(
-            command + ["--filter", STORE_TESTS], env=environment, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, timeout=300)
-    except subprocess.TimeoutExpired:
-        return True, "the store's tests do not end"
-    if result.returncode == 0:
-        return False, "SURVIVED"
-    name = re.search(r"Test `?\"?(.+?)`?\"?(?: with .*)? (?:recorded|failed)", result.stdout)
-    return True, f"StoreTests [{name[1] if name else 'they stop'}]"
+    def explore(self, number, in_store, seconds):
+        """The answer's words, or None where it does not end."""
+        schedules = self.schedules // (STORE_COST if in_store else 1)
+        command = [self.races, "--until-failure", "--workers", "1", "--seconds", "3600"]
+        command += ["--schedules", str(schedules)] + (STORE_WORLDS if in_store else [])
+        try:
+            result = subprocess.run(
+                command, env=self.environment(number), stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, text=True, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        return result.returncode, result.stdout.strip().split("\t")
+
+    def test(self, number, suite, seconds):
+        """The name of the first test that fails; None where all pass."""
+        command = [self.tests, "--testing-library", "swift-testing", "--filter", rf"^{suite}\."]
+        process = subprocess.Popen(
+            command, env=self.environment(number), stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace")
+        guard = threading.Timer(seconds, process.kill)
+        guard.start()
+        failed, tail = None, ""
+        for line in process.stdout:
+            if found := re.match(r"✘ Test (.+?) (?:recorded|failed|with)", line):
+                failed = found[1].strip('"`')
+                break
+            tail = line.strip() or tail
+        has_ended = guard.is_alive()
+        guard.cancel()
+        process.kill()
+        status = process.wait()
+        if failed:
+            return failed
+        if not has_ended:
+            return "they do not end"
+        # All have passed, and it has said so itself: it may have been killed after that.
+        return None if " passed after " in tail else f"they stop ({status}): {tail[:60]}"
+
+    @staticmethod
+    def environment(number):
+        return dict(
+            os.environ, MUTANT=str(number), SWIFT_BACKTRACE="enable=no",
+            SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH="4")
+
+    def try_without(self, in_store):
+        """Without a fault nothing may fail, and it takes its time; None: it fails."""
+        start = time.monotonic()
+        result = self.explore(0, in_store, 600)
+        explored = time.monotonic()
+        suite = STORE_TESTS if in_store else OTHER_TESTS
+        failed = self.test(0, suite, 600)
+        tested = time.monotonic()
+        if result is None or result[0] != 0 or failed:
+            print(f"without a fault: the exploration says {result}, {suite} {failed or 'pass'}")
+            return False
+        self.limits[in_store] = (30 + 10 * (explored - start), 30 + 10 * (tested - explored))
+        print(
+            f"without a fault: explored in {explored - start:.0f} s, "
+            f"{suite} in {tested - explored:.0f} s", flush=True)
+        return True
+
+    def judge(self, mutant):
+        """Who caught it (None: nobody), what that one says, and after how many schedules."""
+        to_explore, to_test = self.limits[mutant.is_in_store]
+        result = self.explore(mutant.number, mutant.is_in_store, to_explore)
+        if result is None:
+            return "exploration", "it does not end", "-"
+        status, words = result
+        if words[0] == "caught":
+            return "exploration", f"{words[3]} [{words[2]}]", words[1]
+        if status != 0:
+            name = signal.Signals(-status).name if status < 0 else status
+            return "exploration", f"it stops ({name})", "-"
+        schedules = words[1] if len(words) > 1 else "-"
+        suite = STORE_TESTS if mutant.is_in_store else OTHER_TESTS
+        failed = self.test(mutant.number, suite, to_test)
+        if failed:
+            return "tests", f"{suite}: {failed}", schedules
+        return None, "SURVIVED", schedules
 
 
 def run(arguments):
     directory = pathlib.Path(arguments.directory)
-    program = str((directory / ".build/release/brewlog-races").resolve())
     rows = [line.split("\t") for line in (directory / "mutants.tsv").read_text().splitlines()]
     mutants = [Mutant(int(n), kind, file, int(line), text) for n, kind, file, line, text in rows]
     known = equivalents()
     due = [each for each in mutants if (each.kind, each.file, each.text) not in known]
     same = [each for each in mutants if (each.kind, each.file, each.text) in known]
+    unknown = set(known) - {(each.kind, each.file, each.text) for each in same}
+    for kind, file, text in sorted(unknown):
+        print(f"equivalent.txt names a mutant that there is not: {kind} | {file} | {text}")
     if arguments.only:
         due = [each for each in mutants if re.search(arguments.only, each.row())]
         same = []
     if arguments.time:
-        # What only the store's tests can judge is left to the whole run.
-        due = [each for each in due if not each.is_in_store]
         random.Random(arguments.seed).shuffle(due)
+    bench = Bench(directory, arguments)
+    if not all(bench.try_without(kind) for kind in sorted({each.is_in_store for each in due})):
+        return 1
     end = time.monotonic() + (arguments.time or 1e9)
-    survivors, done = [], 0
+    caught = {"exploration": 0, "tests": 0}
+    survivors = []
 
     def one(mutant):
-        return None if time.monotonic() > end else judge(program, mutant, arguments)
+        return None if time.monotonic() > end else bench.judge(mutant)
 
     print(f"{'no':>4}  {'kind':8} {'where':48} {'mutant':70} {'schedules':>9}  caught by")
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as threads:
         for mutant, result in zip(due, threads.map(one, due)):
             if result is None:
                 break
-            is_caught, why, schedules = result
-            done += 1
-            if not is_caught:
+            who, why, schedules = result
+            if who:
+                caught[who] += 1
+            else:
                 survivors.append(mutant)
             where = f"{mutant.file}:{mutant.line}"
             print(
@@ -478,8 +561,14 @@ def run(arguments):
         for each in same:
             why = known[(each.kind, each.file, each.text)]
             print(f"{each.number:4}  {each.kind:8} {each.file}:{each.line}  {each.text}: {why}")
-    print(f"\n{done - len(survivors)} of {done} mutants were caught; {len(same)} are equivalent")
-    return 1 if survivors else 0
+    done = sum(caught.values()) + len(survivors)
+    print(
+        f"\n{len(mutants)} mutants, {len(same)} of them equivalent; of {done} that were run "
+        f"{caught['exploration']} were caught by the exploration, {caught['tests']} by tests, "
+        f"{len(survivors)} survived")
+    for each in survivors:
+        print(f"SURVIVED: {each.number} {each.kind} {each.file}:{each.line} {each.text}")
+    return 1 if survivors or unknown else 0
 
 
 def main():
@@ -488,14 +577,10 @@ def main():
     builder = commands.add_parser("build")
     builder.add_argument("directory")
     builder.add_argument("--swift", default="swift")
-    builder.add_argument("--tests", action="store_true", help="builds the store's tests, too")
     runner = commands.add_parser("run")
     runner.add_argument("directory")
-    runner.add_argument("--swift", default="swift")
-    runner.add_argument("--tests", action="store_true", help="asks the store's tests, too")
     runner.add_argument("--jobs", type=int, default=2)
     runner.add_argument("--schedules", type=int, default=60_000, help="how many each has to survive")
-    runner.add_argument("--timeout", type=int, default=90)
     runner.add_argument("--only", help="a pattern: runs those whose row matches")
     runner.add_argument("--seed", type=int, default=1)
     runner.add_argument("--for", dest="time", type=int, help="seconds")

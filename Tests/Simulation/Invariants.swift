@@ -18,6 +18,28 @@ extension Ledger {
   }
 }
 
+extension Ledger {
+  mutating func noteReplacement(_ disk: MemoryDisk) {
+    if let old = lastRow, let new = disk.row, old.facts.id == new.facts.id,
+      let token = old.refresh, token != new.refresh
+    {
+      replaced.insert(token)
+    }
+    lastRow = disk.row
+  }
+
+  mutating func checkIsNotReplaced(_ token: String) {
+    if replaced.contains(token) { violate("I1", "\(token) is sent, which was replaced before") }
+  }
+
+  /// Where no session ends but by a new sign-in with the same tokens, an answer cannot go lost.
+  mutating func checkIsNotAnswered(_ token: String) {
+    if answeredTokens.contains(token) {
+      violate("I1", "\(token) is sent, which the server has answered with another")
+    }
+  }
+}
+
 /// I2: every move of the generation is a boundary. Nothing of the old one goes upstream, is answered
 /// across it, or comes back to the store.
 extension Ledger {
@@ -238,6 +260,7 @@ extension Ledger {
     openExchanges = 0
     unclear = 0
     refusal = nil
+    causes.restarted(disk)
     if let row = disk.row {
       if row.facts.generation <= max(loggedOut, promised) {
         violate("I9", "a restart undoes an answered logout")

@@ -19,6 +19,7 @@ struct Ledger {
   var unclear = 0
   /// Somebody has asked for the session's end, or the server has refused it.
   var mayEnd = false
+  var causes = RefreshCauses()
   /// A person has said that another upstream is right.
   var isResumed = false
   /// And has been told that it is done.
@@ -37,6 +38,10 @@ struct Ledger {
   var promised: Generation = .none
   var published: Generation = .none
   var lastDisk: Generation = .none
+  var lastRow: MemoryDisk.Row?
+  /// Refresh tokens whose replacement was committed, and those that the server has answered with one.
+  var replaced: Set<String> = []
+  var answeredTokens: Set<String> = []
   /// A pair was given out although the disk did not take it: the one exception to I5 and I9.
   var mayLosePair = false
   var sentByPath: [String: Int] = [:]
@@ -62,6 +67,8 @@ struct Ledger {
     refreshes += 1
     openExchanges += 1
     checkOneExchange(token)
+    checkIsStarted(token)
+    checkIsNotReplaced(token)
     checkOwner(of: token, session)
     // A session that is in the store already, but not yet known to be, is not this step's doing.
     if disk.generation == generation {
@@ -75,9 +82,10 @@ struct Ledger {
 
   mutating func exchangeEnded() { openExchanges -= 1 }
 
-  mutating func refreshSucceeded() {
+  mutating func refreshSucceeded(lifetime: Duration?) {
     notBefore = nil
     failures = 0
+    causes.landed(lifetime: lifetime)
   }
 
   mutating func requestSent(
@@ -95,10 +103,12 @@ struct Ledger {
 
   mutating func storeChanged(_ disk: MemoryDisk) {
     if let row = disk.row { accounts[row.facts.id] = row.facts.account }
+    if disk.row?.facts.id != causes.token?.session { causes.takeUp(disk) }
     checkNothingReturns(disk)
     checkNothingAges(disk)
     checkTips(disk)
     checkEndIsWanted(disk)
+    noteReplacement(disk)
     lastDisk = disk.generation
   }
 

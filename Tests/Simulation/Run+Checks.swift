@@ -69,8 +69,8 @@ extension Run {
     if ledger.refreshes < world.leastRefreshes, incarnation == 0 {
       ledger.violate("liveness", "only \(ledger.refreshes) refreshes")
     }
-    if ledger.refreshes > world.mostRefreshes {
-      ledger.violate("I1", "\(ledger.refreshes) refreshes where \(world.mostRefreshes) are enough")
+    if let most = world.mostRefreshes, ledger.refreshes > most {
+      ledger.violate("I1", "\(ledger.refreshes) refreshes where \(most) are enough")
     }
     ledger.checkRequests(callers: clients.count)
   }

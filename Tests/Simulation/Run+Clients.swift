@@ -57,6 +57,7 @@ extension Run {
     clients[index].deadline = deadline
     clients[index].hasBegun = true
     clients[index].calledIn = scheduler.steps
+    ledger.causes.called(spec.call)
     switch spec.call {
     case .logout, .forget, .logoutOfFirst, .importAccount, .importOverFirst: ledger.mayEnd = true
     case .resume: ledger.isResumed = true
@@ -97,6 +98,7 @@ extension Run {
     say("\(clients[index].name) is answered: \(answer.text)")
     clients[index].answer = answer
     clients[index].answers += 1
+    ledger.causes.answered(clients[index].spec.call)
     clients[index].answeredIn = scheduler.steps
     if clients[index].spec.call == .forget { checkForgotten(clients[index]) }
     ledger.answered(

@@ -9,10 +9,17 @@ extension Run {
   struct OpenExchange {
     let token: String
     let generation: Generation
-    let continuation: CheckedContinuation<ExchangeResult, Never>
+    /// Nil: it has been sent, and the step in which its answer is waited for is still to come.
+    var continuation: CheckedContinuation<ExchangeResult, Never>?
   }
 
   typealias ExchangeResult = Result<Pair, RefreshFailure>
+  /// What the tasks of a process that was killed are told, so that they end.
+  static let killed = ExchangeResult.failure(RefreshFailure(.cancelled, reason: "killed"))
+  static let killedRequest = Result<HTTPResponse, TransportError>.failure(
+    TransportError(.cancelled, reason: "killed"))
+  static let killedRevocation = RevocationResult.unavailable(reason: "killed", retryAfter: nil)
+
   typealias OpenRequest = CheckedContinuation<Result<HTTPResponse, TransportError>, Never>
 
   private func checkMaySend(_ token: String) {
@@ -30,9 +37,11 @@ extension Run {
     ledger.exchangeSent(
       token, session: session, generation: generation, disk: disk, binding: binding,
       wallTime: scheduler.wallTime)
+    if world.losesNoAnswer { ledger.checkIsNotAnswered(token) }
     let id = nextID()
-    // The generation may move between this step and the one in which the answer is waited for.
-    sentUnder[id] = generation
+    // The generation may move between this step and the one in which the answer is waited for, and
+    // the process may be killed.
+    exchanges[id] = OpenExchange(token: token, generation: generation)
     return id
   }
 
@@ -40,8 +49,8 @@ extension Run {
     _ id: UInt64, _ token: String, isCancelled: Bool,
     _ continuation: CheckedContinuation<ExchangeResult, Never>
   ) {
-    exchanges[id] = OpenExchange(
-      token: token, generation: sentUnder[id] ?? generation, continuation: continuation)
+    guard exchanges[id] != nil else { return continuation.resume(returning: Self.killed) }
+    exchanges[id]?.continuation = continuation
     if isCancelled, !world.isDeaf { return cancelExchange(id) }
     let outcomes = world.exchanges
     scheduler.add(
@@ -78,6 +87,7 @@ extension Run {
     // Whether anybody still waits makes no difference to the server.
     let pair = server.exchange(token)
     if let pair {
+      ledger.answeredTokens.insert(token)
       end(id, .success(Pair(access: pair.access, refresh: pair.refresh)))
     } else {
       end(id, .failure(RefreshFailure(.refused, reason: "invalid_grant", httpStatus: 400)))
@@ -93,8 +103,11 @@ extension Run {
       ledger.exchangeFailed(failure, generation: generation, at: scheduler.wallTime)
     }
     if case .failure(let failure) = result, failure.kind == .refused { ledger.mayEnd = true }
-    if case .success = result { ledger.unclear = 0 }
-    open.continuation.resume(returning: result)
+    if case .success(let pair) = result {
+      ledger.unclear = 0
+      if open.generation == generation { ledger.causes.brought = (pair.access, scheduler.wallTime) }
+    }
+    open.continuation?.resume(returning: result)
   }
 
   func cancelExchange(_ id: UInt64) {
@@ -113,9 +126,10 @@ extension Run {
   }
 
   func awaitReply(
-    _ id: UInt64, _ request: HTTPRequest, _ token: String?, isCancelled: Bool,
+    _ id: UInt64, _ request: HTTPRequest, _ token: String?, isCancelled: Bool, by process: Int,
     _ continuation: OpenRequest
   ) {
+    guard isAlive(process) else { return continuation.resume(returning: Self.killedRequest) }
     requests[id] = continuation
     if isCancelled { return cancelRequest(id) }
     let replies = apiFaultsLeft > 0 ? world.replies : Array(world.replies.prefix(1))
@@ -151,6 +165,7 @@ extension Run {
 
   private func response(to token: String?) -> HTTPResponse {
     guard !world.rejectsAll, let account = server.account(of: token ?? "") else {
+      if let token { ledger.causes.rejected(token) }
       return HTTPResponse(status: 401)
     }
     let body = "{\"id\":\"1\",\"title\":\"\(account)\",\"body\":\"b\"}"
@@ -165,7 +180,10 @@ extension Run {
 
   // MARK: The revocation endpoint
 
-  func revoke(_ token: String, _ continuation: CheckedContinuation<RevocationResult, Never>) {
+  func revoke(
+    _ token: String, by process: Int, _ continuation: CheckedContinuation<RevocationResult, Never>
+  ) {
+    guard isAlive(process) else { return continuation.resume(returning: Self.killedRevocation) }
     let id = nextID()
     say("  upstream: revocation of \(token)")
     if hasStopped { ledger.violate("I7", "\(token) is revoked after the stop") }

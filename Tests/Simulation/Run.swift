@@ -38,7 +38,6 @@ final class Run: @unchecked Sendable {
   private var lastID: UInt64 = 1000
   private var entropyCount: UInt64 = 0
   var exchanges: [UInt64: OpenExchange] = [:]
-  var sentUnder: [UInt64: Generation] = [:]
   var requests: [UInt64: OpenRequest] = [:]
   var revoking: [UInt64: CheckedContinuation<RevocationResult, Never>] = [:]
 
@@ -80,6 +79,7 @@ final class Run: @unchecked Sendable {
     let choices = scheduler.script.choices
     let ends = isCut ? ("", "") : (end, storeEnd)
     tearDown()
+    directory = nil
     return Outcome(
       violations: ledger.violations, isCut: isCut, end: ends.0, storeEnd: ends.1,
       refreshes: ledger.refreshes, choices: choices, story: story)
@@ -233,7 +233,13 @@ final class Run: @unchecked Sendable {
 
   private func note(_ event: SessionEvent, _ incarnation: Int) {
     guard isAlive(incarnation) else { return }
-    if event.kind == .refreshSucceeded { ledger.refreshSucceeded() }
+    switch event.kind {
+    case .refreshStarted:
+      ledger.refreshStarted(
+        event.detail ?? "", generation: event.generation, disk: disk, at: scheduler.wallTime)
+    case .refreshSucceeded: ledger.refreshSucceeded(lifetime: world.lifetime)
+    default: break
+    }
     say("  session: \(event.kind.rawValue) \(event.generation.number) \(event.detail ?? "")")
   }
 
@@ -317,15 +323,10 @@ final class Run: @unchecked Sendable {
     let (open, asked, revoked) = (exchanges, requests, revoking)
     (exchanges, requests, revoking) = ([:], [:], [:])
     for (_, exchange) in open {
-      exchange.continuation.resume(
-        returning: .failure(RefreshFailure(.cancelled, reason: "killed")))
+      exchange.continuation?.resume(returning: Self.killed)
     }
-    for (_, request) in asked {
-      request.resume(returning: .failure(TransportError(.cancelled, reason: "killed")))
-    }
-    for (_, revocation) in revoked {
-      revocation.resume(returning: .unavailable(reason: "killed", retryAfter: nil))
-    }
+    for (_, request) in asked { request.resume(returning: Self.killedRequest) }
+    for (_, revocation) in revoked { revocation.resume(returning: Self.killedRevocation) }
     scheduler.drain()
     database?.assumeIsolated { $0.abandon() }
     (coordinator, requester, tips, revocations, database) = (nil, nil, nil, nil, nil)

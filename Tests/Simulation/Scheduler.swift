@@ -93,7 +93,9 @@ final class Scheduler: @unchecked Sendable {
   /// Nothing is ready: all waits for time or for the outside.
   var isQuiet: Bool { queues.allSatisfy(\.isEmpty) }
 
-  func add(_ event: PendingEvent) { events.append(event) }
+  func add(_ event: PendingEvent) {
+    if !isDraining { events.append(event) }
+  }
 
   func remove(event id: UInt64) { events.removeAll { $0.id == id } }
 

@@ -58,7 +58,8 @@ final class SimulatedTransport: Transport {
     let id = run.sendRequest(request, token)
     let outcome: Result<HTTPResponse, TransportError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        run.awaitReply(id, request, token, isCancelled: Task.isCancelled, continuation)
+        run.awaitReply(
+          id, request, token, isCancelled: Task.isCancelled, by: incarnation, continuation)
       }
     } onCancel: {
       run.cancelRequest(id)
@@ -84,6 +85,6 @@ final class SimulatedRevoker: TokenRevoker {
   ) async -> RevocationResult {
     guard run.isAlive(incarnation) else { return .unavailable(reason: "killed", retryAfter: nil) }
     let text = Dummy.text(token)
-    return await withCheckedContinuation { run.revoke(text, $0) }
+    return await withCheckedContinuation { run.revoke(text, by: incarnation, $0) }
   }
 }

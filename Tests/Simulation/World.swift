@@ -112,12 +112,13 @@ package struct World: Sendable, CustomStringConvertible {
   package var continuesOnMove = false
   /// A restart finds another upstream configured.
   package var movesUpstream = false
-  /// The most refreshes that may be sent.
-  package var mostRefreshes: Int
+  /// The most refreshes that may be sent, where its callers alone cause them. Where time does, too,
+  /// each must have a cause of its own, and that is all (`RefreshCauses`).
+  package var mostRefreshes: Int?
   /// The fewest, in a run that is not killed.
   package var leastRefreshes = 0
 
-  package init(_ name: String, _ clients: [Client], mostRefreshes: Int) {
+  package init(_ name: String, _ clients: [Client], mostRefreshes: Int? = nil) {
     self.name = name
     self.clients = clients
     self.mostRefreshes = mostRefreshes
@@ -133,6 +134,28 @@ package struct World: Sendable, CustomStringConvertible {
     exchanges == [.answered] && (replies == [.answered] || apiFaults == 1) && !rejectsAll
       && storeFaults == 0 && crashes == 0 && hasRefreshToken
       && !clients.contains { $0.call == .stop || $0.call == .importAccount("A") }
+  }
+
+  /// The clients whose call may cost a refresh.
+  package var callersOfRefreshes: Int {
+    clients.count { client in
+      switch client.call {
+      case .today, .tip, .rate, .refresh: true
+      default: false
+      }
+    }
+  }
+
+  /// Whatever the server answers is stored, whoever signs in.
+  var losesNoAnswer: Bool {
+    crashes == 0 && storeFaults == 0
+      && clients.allSatisfy { client in
+        switch client.call {
+        case .logout, .forget, .logoutOfFirst, .importOverFirst, .stop: false
+        case .importAccount(let account): account == "A"
+        default: true
+        }
+      }
   }
 
   package func with(_ change: (inout World) -> Void) -> World {

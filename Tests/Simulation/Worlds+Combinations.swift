@@ -39,8 +39,7 @@ extension Worlds {
   static let combinations: [World] = requests.flatMap { requests in
     sets(of: Event.allCases).map { events in
       let names = events.map(\.name).joined(separator: ", ")
-      var world = World(
-        "\(requests.name); \(names)", requests.clients, mostRefreshes: 12)
+      var world = World("\(requests.name); \(names)", requests.clients)
       world.isStale = true
       world.exchanges = [
         .answered, .late, .serverError, .busy, .unclear, .misconfigured, .requestLost, .answerLost,

@@ -76,7 +76,8 @@ drop_in() {
 # Signed in anew, with a socket and without anything that an earlier case has left.
 fresh() {
   inside systemctl stop brewlogd.socket "$unit" 2>/dev/null
-  inside rm -rf /run/systemd/system/brewlogd.service.d /etc/credstore /etc/credstore.encrypted
+  inside rm -rf /run/systemd/system/brewlogd.service.d /etc/credstore /etc/credstore.encrypted \
+    /usr/local/bin/brewlogd-stuck
   inside sh -c 'rm -rf /var/lib/brewlog/* /var/lib/brewlog/.??*'
   inside systemctl daemon-reload
   inside systemctl reset-failed brewlogd.socket "$unit" 2>/dev/null

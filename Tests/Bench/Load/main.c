@@ -3,13 +3,15 @@
 // allocates nothing and formats nothing while it runs.
 //
 //   bench-load SOCKET REQUEST-FILE [--connections N] [--pipeline N] [--seconds S] [--calls N]
-//              [--rate CALLS-PER-SECOND] [--reply-bytes N] [--idle N] [--herd]
+//              [--rate CALLS-PER-SECOND] [--reply-bytes N] [--idle N] [--herd] [--reconnect]
 //
 // A reply ends with a NUL byte (Varlink), or after --reply-bytes bytes (the peers', all alike).
 // Without --rate each connection keeps --pipeline calls under way (closed loop). With it, calls are
 // due at even times, whatever the server does, and a call's time counts from when it was due: a
 // server that pauses is not excused (open loop, no coordinated omission). --herd sends one call on
 // each connection, all at once, and waits for all replies. --idle opens connections that do nothing.
+// --reconnect sends one call at a time, each on a connection of its own, as short-lived clients do;
+// what the first read gives is the reply.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +43,7 @@ static struct {
   size_t request_bytes;
   long connections, pipeline, calls, rate, idle, reply_bytes;
   double seconds;
-  int herd;
+  int herd, reconnect;
 } options = {.connections = 1, .pipeline = 1, .seconds = 1};
 
 static struct connection *connections;
@@ -202,6 +204,19 @@ static void herd(void) {
   while (answered < (uint64_t)options.connections) wait_for_replies(1000, 0);
 }
 
+static void reconnecting_loop(void) {
+  uint64_t end = now() + (uint64_t)(options.seconds * 1e9);
+  for (uint64_t start = now(); start < end; start = now()) {
+    int fd = open_connection(0);
+    if (write(fd, options.request, options.request_bytes) != (ssize_t)options.request_bytes)
+      die("write");
+    if (read(fd, buffer, sizeof buffer) <= 0) die("read");
+    close(fd);
+    record(now() - start);
+    answered++;
+  }
+}
+
 static void read_request(const char *file) {
   FILE *in = fopen(file, "rb");
   if (!in) die(file);
@@ -223,6 +238,10 @@ static void read_options(int count, char **arguments) {
     const char *name = arguments[i];
     if (strcmp(name, "--herd") == 0) {
       options.herd = 1;
+      continue;
+    }
+    if (strcmp(name, "--reconnect") == 0) {
+      options.reconnect = 1;
       continue;
     }
     double value = i + 1 < count ? atof(arguments[++i]) : -1;
@@ -261,14 +280,15 @@ int main(int count, char **arguments) {
   if (poll_fd < 0) die("epoll_create1");
   connections = calloc((size_t)options.connections, sizeof *connections);
   if (!connections) die("calloc");
-  for (long i = 0; i < options.connections; i++) {
+  for (long i = 0; i < options.connections && !options.reconnect; i++) {
     connections[i].fd = open_connection(1);
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)i};
     if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, connections[i].fd, &event) != 0) die("epoll_ctl");
   }
   for (long i = 0; i < options.idle; i++) open_connection(0);
   uint64_t start = now();
-  if (options.herd) herd();
+  if (options.reconnect) reconnecting_loop();
+  else if (options.herd) herd();
   else if (options.rate > 0) open_loop();
   else closed_loop();
   double seconds = (double)(now() - start) / 1e9;

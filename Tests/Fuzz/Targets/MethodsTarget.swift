@@ -6,6 +6,7 @@ import JSON
 import Platform
 import Requests
 import Session
+import Systemd
 import Tips
 
 @testable import Daemon

@@ -1,5 +1,6 @@
 import CSystemd
 import Glibc
+import Platform
 
 /// What a service tells the one who runs it, sd_notify(3).
 package enum ServiceNotice: Equatable, Sendable {

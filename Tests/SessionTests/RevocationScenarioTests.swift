@@ -2,10 +2,9 @@ import Execution
 import Platform
 import Secrets
 import Session
+import Simulation
 import TestSupport
 import Testing
-
-@testable import Upstream
 
 /// The revocation of old tokens, in virtual time: retried with backoff, given up after a day, and
 /// sent nowhere but where the tokens came from.
@@ -49,13 +48,8 @@ struct RevocationScenarioTests {
 
     func tokens(of id: Int64) async throws(StoreError) -> TokenPair? {
       guard let entry = entries.withLock({ $0.first { $0.pending.id == id } }) else { return nil }
-      do throws(SecretError) {
-        return TokenPair(
-          access: try UpstreamFixture.secret(entry.tokens[1]),
-          refresh: try UpstreamFixture.secret(entry.tokens[0]))
-      } catch {
-        throw .failed("no locked memory")
-      }
+      return TokenPair(
+        access: Dummy.secret(entry.tokens[1]), refresh: Dummy.secret(entry.tokens[0]))
     }
 
     func recordTry(of id: Int64) async throws(StoreError) {
@@ -86,7 +80,7 @@ struct RevocationScenarioTests {
     func revoke(
       _ token: consuming Secret, isRefreshToken: Bool, deadline: Instant
     ) async -> RevocationResult {
-      let text = token.withBytes { String(decoding: $0, as: UTF8.self) }
+      let text = Dummy.text(token)
       let now = ground.now
       sent.withLock { $0.append((now, text)) }
       return answer.withLock { $0 }
@@ -94,14 +88,14 @@ struct RevocationScenarioTests {
   }
 
   private struct Stage {
-    let bench: VirtualBench
+    let bench: Bench
     let outbox: Outbox
     let revoker: Revoker
     let revocations: RevocationCoordinator
     let events = Locked<[String]>([])
 
     init() throws {
-      bench = try VirtualBench()
+      bench = try Bench.started(signedIn: false)
       outbox = Outbox(bench.ground)
       revoker = Revoker(bench.ground)
       let events = events
@@ -110,9 +104,8 @@ struct RevocationScenarioTests {
         report: { event in events.withLock { $0.append("\(event.kind) \(event.detail ?? "")") } })
     }
 
-    func start() throws {
-      let revocations = revocations
-      try bench.run { await revocations.start() }
+    func start() {
+      _ = bench.call { [revocations] in await revocations.start() }
       bench.ground.advance(by: .zero)
     }
 
@@ -126,7 +119,7 @@ struct RevocationScenarioTests {
   @Test func `the refresh token goes first, then the access token`() throws {
     let stage = try Stage()
     try stage.outbox.put(1, binding: stage.revoker.binding)
-    try stage.start()
+    stage.start()
     #expect(stage.sent == ["dummy-refresh-1", "dummy-access-1"])
     #expect(stage.waiting == 0)
     #expect(stage.lines == ["revocationDone "])
@@ -138,7 +131,7 @@ struct RevocationScenarioTests {
     let stage = try Stage()
     stage.revoker.answer.withLock { $0 = Self.away }
     try stage.outbox.put(1, binding: stage.revoker.binding)
-    try stage.start()
+    stage.start()
     #expect(stage.waiting == 1)
     stage.bench.ground.advance(by: .seconds(4_000))
     let times = stage.revoker.sent.withLock { $0.map(\.at) }
@@ -163,7 +156,7 @@ struct RevocationScenarioTests {
     let stage = try Stage()
     stage.revoker.answer.withLock { $0 = Self.away }
     try stage.outbox.put(1, binding: stage.revoker.binding)
-    try stage.start()
+    stage.start()
     stage.bench.ground.advance(by: .seconds(10))
     stage.revoker.answer.withLock { $0 = .done }
     stage.bench.ground.advance(by: .seconds(10))
@@ -177,7 +170,7 @@ struct RevocationScenarioTests {
       $0 = .unavailable(reason: "busy", retryAfter: .seconds(1_000))
     }
     try stage.outbox.put(1, binding: stage.revoker.binding)
-    try stage.start()
+    stage.start()
     stage.bench.ground.advance(by: .seconds(999))
     #expect(stage.sent.count == 1)
     stage.revoker.answer.withLock {
@@ -194,9 +187,42 @@ struct RevocationScenarioTests {
     let stage = try Stage()
     stage.revoker.answer.withLock { $0 = .refused(reason: "unsupported_token_type") }
     try stage.outbox.put(1, binding: stage.revoker.binding)
-    try stage.start()
+    stage.start()
     #expect(stage.waiting == 0)
     #expect(stage.lines == ["revocationFailed unsupported_token_type"])
+  }
+
+  /// I2
+  @Test func `tokens that have been signed in with again are not revoked`() throws {
+    let pairs: [(String?, String?)] = [("dummy-access-1", nil), (nil, "dummy-refresh-1")]
+    for pair in pairs {
+      let stage = try Stage()
+      try stage.bench.signIn(pair.0, pair.1)
+      try stage.outbox.put(1, binding: stage.revoker.binding)
+      stage.start()
+      #expect(stage.sent.isEmpty)
+      #expect(stage.waiting == 0)
+      #expect(stage.lines.last?.contains("again") == true)
+    }
+  }
+
+  /// I2
+  @Test func `nothing is revoked while a session is on its way into the store`() throws {
+    let stage = try Stage()
+    let hold = stage.bench.store.hold(.after, .install)
+    let signIn = stage.bench.importing("dummy-access-1", "dummy-refresh-1")
+    stage.bench.ground.run()
+    #expect(hold.isReached)
+    try stage.outbox.put(1, binding: stage.revoker.binding)
+    try stage.outbox.put(2, binding: stage.revoker.binding)
+    stage.start()
+    #expect(stage.sent.isEmpty)
+    #expect(stage.waiting == 2)
+    hold.open()
+    stage.bench.ground.advance(by: .seconds(5))
+    _ = try signIn.value()
+    #expect(stage.sent == ["dummy-refresh-2", "dummy-access-2"])
+    #expect(stage.waiting == 0)
   }
 
   /// I11
@@ -205,7 +231,7 @@ struct RevocationScenarioTests {
     var other = stage.revoker.binding
     other.issuer = "https://other.example"
     try stage.outbox.put(1, binding: other)
-    try stage.start()
+    stage.start()
     stage.bench.ground.advance(by: .seconds(86_000))
     #expect(stage.sent.isEmpty)
     #expect(stage.waiting == 1)

@@ -1,5 +1,6 @@
 import Glibc
 import Platform
+import Systemd
 import TestSupport
 import Testing
 

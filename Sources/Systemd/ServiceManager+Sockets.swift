@@ -1,5 +1,6 @@
 import CSystemd
 import Glibc
+package import Platform
 
 /// Why a passed socket cannot be served. A unit file is wrong then, and a restart changes nothing.
 package enum PassedSocketError: Error, Equatable, Sendable, CustomStringConvertible {
