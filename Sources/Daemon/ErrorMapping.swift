@@ -57,6 +57,15 @@ enum ErrorMapping {
     }
   }
 
+  /// Of a sign-in or a resume: what was to be stored was not, and nothing was to be refreshed.
+  static func mapChange(_ error: SessionError) -> VarlinkError {
+    switch error {
+    case .stopping:
+      APIError.storeFailed(reason: "the daemon is stopping").varlinkError
+    default: map(error)
+    }
+  }
+
   static func map(_ error: LogoutError) -> VarlinkError {
     switch error {
     case .generationMoved(let generation):

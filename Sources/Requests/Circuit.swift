@@ -59,6 +59,7 @@ package struct Circuit: Equatable, Sendable {
   }
 
   /// `asked`: what a 503's `Retry-After` says; the circuit stays open until then.
+  @discardableResult
   package mutating func fail(now: Instant, asked: Duration?) -> Change? {
     switch state {
     case .closed(let failures) where failures + 1 < threshold && asked == nil:

@@ -1,12 +1,5 @@
 package import Execution
 
-/// What the requester tells of the upstream as a whole.
-package enum UpstreamEvent: Equatable, Sendable {
-  /// It could not be used several times in a row; it is asked again now and then.
-  case away(reason: String)
-  case back
-}
-
 /// The circuit: whether the upstream may be asked at all.
 extension ResilientRequester {
   /// Throws where the upstream is away and its next probe is not due.
@@ -38,9 +31,7 @@ extension ResilientRequester {
   }
 
   private func succeed() {
-    guard circuit.succeed() == .closed else { return }
-    cancelProbe()
-    report(.back)
+    if circuit.succeed() == .closed { cancelProbe() }
   }
 
   /// Whether the answer is one that says when to come again.
@@ -50,9 +41,8 @@ extension ResilientRequester {
   }
 
   private func fail(_ reason: String, asked: Duration?) {
-    let change = circuit.fail(now: ground.now, asked: asked)
+    circuit.fail(now: ground.now, asked: asked)
     awayReason = reason
-    if change == .opened { report(.away(reason: reason)) }
     scheduleProbe()
   }
 

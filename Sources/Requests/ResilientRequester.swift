@@ -42,7 +42,6 @@ package actor ResilientRequester {
   var circuit = Circuit()
   var awayReason = ""
   var probeTimer: TimerID?
-  let report: @Sendable (UpstreamEvent) -> Void
   /// Asks for something when the circuit lets a probe through, so that an upstream that is back is
   /// noticed without a client.
   var probe: (@Sendable () async -> Void)?
@@ -58,7 +57,7 @@ package actor ResilientRequester {
   package init(
     ground: any Ground, coordinator: SessionCoordinator, transport: any Transport, base: String,
     policy: RetryPolicy = RetryPolicy(), requestTimeout: Duration = .seconds(30),
-    entropy: Entropy = .system, report: @escaping @Sendable (UpstreamEvent) -> Void = { _ in }
+    entropy: Entropy = .system
   ) {
     self.ground = ground
     self.coordinator = coordinator
@@ -67,7 +66,6 @@ package actor ResilientRequester {
     self.policy = policy
     self.requestTimeout = requestTimeout
     self.entropy = entropy
-    self.report = report
     sleeper = Sleeper(ground: ground)
     unownedExecutor = ground.asUnownedSerialExecutor()
   }

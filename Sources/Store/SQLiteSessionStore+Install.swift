@@ -117,10 +117,10 @@ extension SQLiteSessionStore {
     try emptyLogs()
   }
 
-  func emptyLogs() throws(StoreError) {
+  func emptyLogs(waiting: Bool = true) throws(StoreError) {
     let database = try sessionDatabase()
-    let emptied = try sql { () throws(SQLiteError) in try database.truncateLog() }
-    let tipsEmptied = (try? parts.tips?.truncateLog()) ?? true
+    let emptied = try sql { () throws(SQLiteError) in try database.truncateLog(waiting: waiting) }
+    let tipsEmptied = (try? parts.tips?.truncateLog(waiting: waiting)) ?? true
     guard emptied, tipsEmptied else { throw .busy }
     try reach(.logsEmptied)
   }

@@ -7,11 +7,11 @@ import Session
 extension SQLiteSessionStore {
   /// Destroys what neither the present session nor the outbox needs. A commit that failed may still
   /// stand in the log and come true at a restart, and would need its files then; the empty log rules
-  /// that out, so it comes first.
+  /// that out, so it comes first. Waits for nobody: it is tried with every write.
   func clearLeftovers() throws(StoreError) {
     // A logout's emptied key keeps standing until its rows are gone (`SessionKeys`).
     guard hasLeftovers, unfinished == nil else { return }
-    try emptyLogs()
+    try emptyLogs(waiting: false)
     let database = try sessionDatabase()
     // The row's session: a key that a logout could not destroy is that logout's affair.
     let row = try sql { () throws(SQLiteError) in try database.sessionRow() }

@@ -58,8 +58,8 @@ struct Administrator: Sendable {
     case .failure("org.brewlog.Session.GenerationMoved", let values):
       ledger.saw(
         generation: values["generation"]?.integer ?? 0, since: sent, in: "ImportCredentials")
-    case .failure("org.brewlog.Session.StoreFailed", _):
-      excuse(sent, "ImportCredentials answers StoreFailed")
+    case .failure("org.brewlog.Session.StoreFailed", let values):
+      excuse(sent, "ImportCredentials answers StoreFailed", values)
     case .failure(let name, _): ledger.violate("ImportCredentials answers \(name)")
     case .nobody: break
     }
@@ -103,8 +103,8 @@ struct Administrator: Sendable {
     switch outcome {
     case .reply(let values):
       if let seen = Sighting(values["session"]) { ledger.saw(seen, since: sent, in: "Refresh") }
-    case .failure("org.brewlog.Session.StoreFailed", _):
-      excuse(sent, "Refresh answers StoreFailed")
+    case .failure("org.brewlog.Session.StoreFailed", let values):
+      excuse(sent, "Refresh answers StoreFailed", values)
     case .failure("org.brewlog.Session.SignedOut", let values):
       ledger.saw(generation: values["generation"]?.integer ?? 0, since: sent, in: "Refresh")
     case .failure("org.brewlog.Session.RefreshFailed", _), .nobody: break
@@ -121,9 +121,10 @@ struct Administrator: Sendable {
     return seen.generation
   }
 
-  /// Right only where the disk was full.
-  private func excuse(_ sent: Ledger.Sent, _ what: String) {
-    if !ledger.diskWasFull(since: sent) { ledger.violate("\(what), and the disk was not full") }
+  /// Right only where the disk was full, or the daemon has been told to stop.
+  private func excuse(_ sent: Ledger.Sent, _ what: String, _ values: JSONValue) {
+    if ledger.diskWasFull(since: sent) || ledger.hasEnded(run: sent.run) { return }
+    ledger.violate("\(what), and the disk was not full: \(values["reason"]?.string ?? "")")
   }
 
   private func tell(_ what: String, _ outcome: Caller.Outcome) {

@@ -41,6 +41,18 @@ struct ErrorMappingTests {
     expect(ErrorMapping.map(error), name, parameters)
   }
 
+  @Test(arguments: [
+    (SessionError.stopping, "Session.StoreFailed"),
+    (.storeFailed(reason: "r"), "Session.StoreFailed"),
+    (.signedOut(generation: generation, reason: "r"), "Session.SignedOut"),
+    (.spentToken(reason: "r"), "Session.SpentToken"),
+  ])
+  func `a sign-in that a stop overtakes has not failed to refresh`(
+    error: SessionError, name: String
+  ) {
+    #expect(ErrorMapping.mapChange(error).name == "org.brewlog." + name)
+  }
+
   static let tips: [(TipError, String, [String])] = [
     (.signedOut(generation: generation, reason: "r"), "Tips.SignedOut", ["generation", "reason"]),
     (.suspended(reason: "r"), "Tips.Suspended", ["reason"]),

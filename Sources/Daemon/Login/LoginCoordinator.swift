@@ -107,22 +107,17 @@ actor LoginCoordinator {
   /// Waits for the end of an attempt. One who leaves ends nothing.
   func end(of id: String) async -> Result<SessionSnapshot, LoginError> {
     guard ongoing?.id == id else { return .failure(.noSuchLogin(id: id)) }
-    let name = nextWaiter
-    nextWaiter += 1
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        if Task.isCancelled {
-          continuation.resume(returning: .failure(LoginError.cancelled))
-        } else {
-          waiters[name] = Waiter(id: id, wanted: .end(continuation))
-        }
-      }
-    } onCancel: {
-      Task(executorPreference: loop) { await self.leave(name) }
-    }
+    return await wait(for: id) { .end($0) }
   }
 
   private func prompt(of id: String) async -> Result<LoginAttempt, LoginError> {
+    await wait(for: id) { .prompt($0) }
+  }
+
+  private func wait<Value: Sendable>(
+    for id: String,
+    _ wanted: (CheckedContinuation<Result<Value, LoginError>, Never>) -> Waiter.Wanted
+  ) async -> Result<Value, LoginError> {
     let name = nextWaiter
     nextWaiter += 1
     return await withTaskCancellationHandler {
@@ -130,7 +125,7 @@ actor LoginCoordinator {
         if Task.isCancelled {
           continuation.resume(returning: .failure(LoginError.cancelled))
         } else {
-          waiters[name] = Waiter(id: id, wanted: .prompt(continuation))
+          waiters[name] = Waiter(id: id, wanted: wanted(continuation))
         }
       }
     } onCancel: {

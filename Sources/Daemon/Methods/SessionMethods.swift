@@ -109,7 +109,7 @@ extension MethodHandler {
         await self.record()
         return self.encode(SessionReply(session: SnapshotMapping.snapshot(session)))
       } catch {
-        return .failure(ErrorMapping.map(error))
+        return .failure(ErrorMapping.mapChange(error))
       }
     }
   }
@@ -135,7 +135,7 @@ extension MethodHandler {
         await self.record()
         return self.encode(SessionReply(session: SnapshotMapping.snapshot(session)))
       } catch {
-        return .failure(ErrorMapping.map(error))
+        return .failure(ErrorMapping.mapChange(error))
       }
     }
   }

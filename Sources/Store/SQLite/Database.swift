@@ -118,8 +118,11 @@ final class Database {
   var isInTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
   /// Copies the log into the database and cuts it to no length, so that nothing of what was
-  /// deleted stands in it. False: a reader in another process still needs it.
-  func truncateLog() throws(SQLiteError) -> Bool {
+  /// deleted stands in it. False: a reader in another process still needs it; `waiting` for it, as
+  /// for any lock.
+  func truncateLog(waiting: Bool = true) throws(SQLiteError) -> Bool {
+    patience.isGiven = waiting
+    defer { patience.isGiven = true }
     let row = try rows("PRAGMA wal_checkpoint(TRUNCATE)", to: "empty the log").first
     return try row?.integer(0) == 0
   }

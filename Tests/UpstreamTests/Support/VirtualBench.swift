@@ -89,8 +89,7 @@ final class VirtualBench {
         log.withLock { $0.append("\(event.kind.rawValue) \(event.detail ?? "")") }
       })
     let requester = ResilientRequester(
-      ground: ground, coordinator: coordinator, transport: api, base: base, policy: retries,
-      report: { event in log.withLock { $0.append("\(event)") } })
+      ground: ground, coordinator: coordinator, transport: api, base: base, policy: retries)
     let tips = try TipService(
       ground: ground, coordinator: coordinator, requester: requester, store: store,
       freshness: Freshness(
@@ -189,6 +188,10 @@ final class VirtualBench {
     ground.perform { coordinator.assumeIsolated { $0.snapshot() } }
   }
   var isSignedIn: Bool { snapshot.phase == .signedIn }
+  /// Whether requests are held back for want of an upstream.
+  var isAway: Bool {
+    ground.perform { requester.assumeIsolated { $0.away != nil } }
+  }
   var lines: [String] { log.withLock { $0 } }
 }
 
