@@ -32,7 +32,9 @@ struct NetworkWatchTests {
       watch.cancel()
       watch.cancel()
     }
-    #expect(write(far, "change", 6) == -1)
+    // A program that another test is starting holds a copy of every descriptor until it runs.
+    while write(far, "change", 6) == 6 || errno == EAGAIN { await Task.yield() }
+    #expect(errno == ECONNREFUSED || errno == ECONNRESET)
   }
 
   @Test func `the kernel's own messages can be listened to`() async throws {

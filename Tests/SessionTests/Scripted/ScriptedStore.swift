@@ -27,7 +27,6 @@ final class ScriptedStore: SessionStore, TipStore {
     var disk = MemoryDisk()
     var gates: [Place: Latch] = [:]
     var failures: [Step: [StoreError]] = [:]
-    var healths: [StoreHealth] = []
     var isClosed = false
     var isCopied = false
     var health: [StoreHealth] = []
@@ -82,13 +81,6 @@ final class ScriptedStore: SessionStore, TipStore {
   /// Lets the next such steps fail.
   func fail(_ step: Step, _ errors: StoreError...) {
     state.withLock { $0.failures[step, default: []] += errors }
-  }
-
-  /// What it says of itself when it is asked next; it is well after that.
-  func say(_ healths: StoreHealth...) { state.withLock { $0.healths += healths } }
-
-  func settle() async -> StoreHealth {
-    state.withLock { $0.healths.isEmpty ? StoreHealth() : $0.healths.removeFirst() }
   }
 
   private func perform<R: Sendable>(
