@@ -183,10 +183,11 @@ ONLY ?=
 bench-programs: deps static-cxx
 	for program in $(BENCH_PROGRAMS); do $(SWIFT) build $(RELEASE_FLAGS) --product "$$program"; done
 
-bench: bench-programs ## compares its speed with a C server's, Redis's and (if installed) nginx's
+bench: bench-programs ## compares its speed with a C server, Redis, and nginx and oidc-agent if installed
 	@$(MAKE) --no-print-directory deps PACKAGES="redis-tools python3"
 	Tests/Bench/bench.py "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)" --rounds $(ROUNDS) \
-	  --only "$(ONLY)" --json $(BENCH_RESULT).json --svg $(BENCH_RESULT).svg
+	  --only "$(ONLY)" --json $(BENCH_RESULT).json --svg $(BENCH_RESULT).svg \
+	  --table $(BENCH_RESULT).md
 
 instructions: bench-programs ## counts what a tip and a refresh cost; RECORD=--write keeps the figures
 	@$(MAKE) --no-print-directory deps PACKAGES="valgrind binutils python3"

@@ -2,6 +2,7 @@
 """`make bench`: brewlogd and its peers under the same load, in turns; ratios are the result.
 
     bench.py BUILD-DIRECTORY [--rounds 5] [--seconds 1] [--only WORD] [--json FILE] [--svg FILE]
+             [--table FILE]
 
 Every figure is a median of rounds in which the programs take turns (A B A B), with the least and
 the most beside it. BUILD-DIRECTORY has brewlogd, brewlogctl, bench-load, bench-peer and bench-spawn.
@@ -19,10 +20,8 @@ import tempfile
 import time
 
 import plot
+from plot import NO_GOAL
 from servers import (TODAY, Brewlogd, Nginx, OIDCAgent, Peer, Redis, Upstream, ask, connect, message)
-
-
-NO_GOAL = "no goal"
 
 
 class Row:
@@ -279,7 +278,7 @@ class Bench:
         before = daemon.program.switches()
         time.sleep(10)
         wakes = daemon.program.switches() - before
-        self.add("wake-ups in 10 s when nothing happens", "0", wakes, wakes == 0)
+        self.add("wake-ups in 10 s when nothing happens", "0", wakes, wakes == 0, unit=" times")
         self.stop([daemon])
 
     def flatness(self):
@@ -334,6 +333,8 @@ class Bench:
             pathlib.Path(self.options.json).write_text(json.dumps(record, indent=1) + "\n")
         if self.options.svg:
             pathlib.Path(self.options.svg).write_text(plot.svg(record))
+        if self.options.table:
+            pathlib.Path(self.options.table).write_text(plot.table(record))
 
 
 def processor():
@@ -350,6 +351,7 @@ def main():
     parser.add_argument("--only", default="", help="a part of the measurements, by its name")
     parser.add_argument("--json")
     parser.add_argument("--svg")
+    parser.add_argument("--table", help="the file for a table in Markdown")
     Bench(parser.parse_args()).run()
 
 

@@ -1,8 +1,10 @@
-"""The figures of `make bench` that are ratios to a peer, as bars (SVG)."""
+"""The figures of `make bench`: those that are ratios as bars (SVG), all as a table for README."""
 
 from xml.sax.saxutils import escape
 
 LEFT, WIDTH, STEP, BAR = 430, 300, 26, 16
+GOOD, BAD, OTHER = "#4a7c59", "#b4532a", "#8a8f98"
+NO_GOAL = "no goal"
 
 
 def svg(record):
@@ -18,7 +20,9 @@ def svg(record):
     ]
     for number, row in enumerate(rows):
         y = 30 + number * STEP
-        colour = "#4a7c59" if row["reached"] else "#b4532a"
+        colour = GOOD if row["reached"] else BAD
+        if row["goal"] == NO_GOAL:
+            colour = OTHER
         lines += [
             f'<text x="{LEFT - 8}" y="{y + 12}" text-anchor="end">{escape(row["name"])}</text>',
             f'<rect x="{LEFT}" y="{y}" width="{row["value"] * scale:.1f}" height="{BAR}" '
@@ -32,4 +36,13 @@ def svg(record):
         f'<text x="8" y="{height - 10}" fill="#555">{escape(record["machine"])}</text>',
         "</svg>",
     ]
+    return "\n".join(lines) + "\n"
+
+
+def table(record):
+    lines = ["| figure | here | spread | to reach | |", "| --- | ---: | --- | --- | --- |"]
+    for row in record["rows"]:
+        verdict = "" if row["goal"] == NO_GOAL else "reached" if row["reached"] else "**not**"
+        lines.append(f"| {row['name']} | {row['value']:,.2f}{row['unit']} | {row['spread']} "
+                     f"| {row['goal']} | {verdict} |")
     return "\n".join(lines) + "\n"
