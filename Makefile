@@ -229,8 +229,8 @@ tsan: deps ## the worlds on real threads under ThreadSanitizer, THREAD_ROUNDS=10
 mutants-built: deps
 	$(MUTANTS) build $(MUTANT_WORK) --swift "$(SWIFT)"
 
-mutants: mutants-built ## puts faults into copies of the sources, and shows what catches each
-	$(MUTANTS) run $(MUTANT_WORK)
+mutants: mutants-built ## puts faults into copies of the sources, and shows what catches each; JOBS=2
+	$(MUTANTS) run $(MUTANT_WORK) --jobs $(or $(JOBS),2)
 
 mutants-sample: mutants-built ## the same for as many as MUTANT_SECONDS=100 allow, drawn by SEED=1
 	$(MUTANTS) run $(MUTANT_WORK) --for $(or $(MUTANT_SECONDS),100) --seed $(or $(SEED),1)

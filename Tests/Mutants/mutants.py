@@ -344,6 +344,11 @@ def prepare(directory, dropped):
     ).read_text() + NO_TRANSACTION
     for folder in ("Sources", "Tests"):
         target = directory / folder
+        # What an earlier copy had and the sources have no more.
+        for path in target.rglob("*"):
+            gone = not (ROOT / folder / path.relative_to(target)).exists()
+            if path.is_file() and gone and path.name != "Mutant.swift":
+                path.unlink()
         for path in (ROOT / folder).rglob("*"):
             name = str(path.relative_to(ROOT / folder))
             if path.is_file() and not (folder == "Sources" and name in texts):
