@@ -49,14 +49,30 @@ final class RunningProgram {
       if let end { return end }
       var raw: Int32 = 0
       if waitpid(pid, &raw, WNOHANG) == pid {
-        let signal = raw & 0x7F
-        end = signal == 0 ? .exited(raw >> 8 & 0xFF) : .signalled(signal)
+        end = Self.end(of: raw)
         return end
       }
       if ContinuousClock.now >= limit { return nil }
       // No call waits for a child and a time.
       usleep(5000)
     }
+  }
+
+  /// Stops all its threads. SIGSTOP reaches those that sleep a moment after it is sent: until the
+  /// kernel says that the process has stopped, one of them may still answer somebody.
+  func freeze() {
+    guard end == nil else { return }
+    kill(pid, SIGSTOP)
+    var raw: Int32 = 0
+    var found: Int32
+    repeat { found = waitpid(pid, &raw, WUNTRACED) } while found < 0 && errno == EINTR
+    let isStopped = raw & 0xFF == 0x7F
+    if found == pid, !isStopped { end = Self.end(of: raw) }
+  }
+
+  private static func end(of status: Int32) -> End {
+    let signal = status & 0x7F
+    return signal == 0 ? .exited(status >> 8 & 0xFF) : .signalled(signal)
   }
 
   /// Asks it to end; kills it if it does not.

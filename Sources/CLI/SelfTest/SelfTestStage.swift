@@ -65,7 +65,7 @@ final class SelfTestStage {
   }
 
   /// It takes connections, as its kernel does so for it, and answers nothing.
-  func holdUpstream() { upstream?.send(SIGSTOP) }
+  func holdUpstream() { upstream?.freeze() }
 
   func releaseUpstream() { upstream?.send(SIGCONT) }
 
