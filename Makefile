@@ -153,16 +153,19 @@ fuzz: deps ## feeds the parsers random bytes, SECONDS=60 each
 oauth-test: build ## signs in, refreshes and revokes at a real server (from PyPI); CASES="Login Reuse"
 	@Tests/OAuth/run.sh "$$($(SWIFT) build --show-bin-path)" $(CASES)
 
-# Long looks at a running daemon, built as it ships.
+# Long looks at a running daemon, built as it ships. The program that looks uses Testing, which has no
+# static library: it is built apart, and the daemon put beside it.
 CALLS ?= 10000000
 CONNECTIONS ?= 10000
+SOAK := SWIFT_BACKTRACE=enable=no .build/soak/release/Soak
 
 .PHONY: soak
-soak: deps static-cxx ## CALLS=10000000 calls, CONNECTIONS=10000 at once
-	$(SWIFT) build $(RELEASE_FLAGS)
-	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/Soak" connections $(CONNECTIONS)
-	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/Soak" crowd
-	SWIFT_BACKTRACE=enable=no "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/Soak" calls $(CALLS)
+soak: release ## CALLS=10000000 calls, CONNECTIONS=10000 at once
+	$(SWIFT) build -c release --scratch-path .build/soak $(BUILD_FLAGS) --product Soak
+	install "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/brewlogd" .build/soak/release/
+	$(SOAK) connections $(CONNECTIONS)
+	$(SOAK) crowd
+	$(SOAK) calls $(CALLS)
 
 # From each seed a day: kills, outages, a full disk, steps of the clock. As root all of it.
 SEEDS ?= 20

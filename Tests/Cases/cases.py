@@ -49,7 +49,8 @@ def results(log):
     """What became of each test, by its name."""
     found = {}
     for line in log.read_text(errors="replace").splitlines():
-        match = re.match(r'(.) Test "(.+?)"(?: with \d+ test cases?)? (passed|failed|skipped|was)', line)
+        # Not only at its begin: an argument that holds a NUL ends the line before without its end.
+        match = re.search(r'([^\w\s"]) Test "([^"]+?)"(?: with \d+ test cases?)? (passed|failed|skipped|was)', line)
         if match:
             found[match.group(2)] = match.group(3)
         elif match := re.match(r'. Test "(.+?)" (?:skipped|cancelled)', line):
