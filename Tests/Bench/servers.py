@@ -144,6 +144,20 @@ class Brewlogd:
     def environment(self):
         return {"PATH": os.environ["PATH"], "RUNTIME_DIRECTORY": str(self.directory)}
 
+    def milliseconds_to_ready(self):
+        """From the start until the service manager, here we, is told READY=1: sd_notify(3)."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(f"{self.directory}/notify")
+            manager.settimeout(PATIENCE)
+            begin = time.monotonic()
+            self.program = Program(
+                *self.command(), env=self.environment() | {"NOTIFY_SOCKET": manager.getsockname()})
+            while b"READY=1" not in manager.recv(4096):
+                pass
+            took = (time.monotonic() - begin) * 1000
+        os.unlink(f"{self.directory}/notify")
+        return took
+
     def sign_in(self, client):
         ask(client, {"method": "org.brewlog.Session.ImportCredentials", "parameters": {
             "accessToken": "dummy-access-0", "refreshToken": "dummy-refresh-0"}})
