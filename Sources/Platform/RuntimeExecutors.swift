@@ -24,6 +24,7 @@ private struct LoopFactory: ExecutorFactory {
 
   private static var executor: LoopExecutor {
     guard let executor = installed.withLock({ $0 }) else {
+      // The type is private and `install` keeps the loop first: no peer, file or kernel leads here.
       preconditionFailure("the factory is handed to the runtime by install alone")
     }
     return executor

@@ -105,13 +105,13 @@ private struct ScratchCopy: ~Copyable {
 
   static func make(of directory: String) throws(StoreOpenError) -> ScratchCopy {
     let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-    var template = Array((parent + "/brewlog-XXXXXX").utf8CString)
-    guard mkdtemp(&template) != nil else {
-      throw .unusable(SystemError.last("make a directory in \(parent)").description)
+    let path: String
+    do throws(SystemError) {
+      path = try TemporaryDirectory.make(in: parent, prefix: "brewlog-")
+    } catch {
+      throw .unusable(error.description)
     }
-    let scratch = ScratchCopy(
-      path: String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self),
-      source: directory)
+    let scratch = ScratchCopy(path: path, source: directory)
     for name in names {
       do throws(SystemError) {
         try copy(directory + "/" + name, to: scratch.path + "/" + name)

@@ -27,14 +27,13 @@ final class SelfTestStage {
     self.programs = programs
     self.context = context
     let parent = context.environment.variables["TMPDIR"] ?? "/tmp"
-    var template = Array((parent + "/brewlog-selftest-XXXXXX").utf8CString)
-    guard mkdtemp(&template) != nil else {
+    do throws(SystemError) {
+      directory = try TemporaryDirectory.make(in: parent, prefix: "brewlog-selftest-")
+    } catch {
       throw CommandFailure(
-        .failed, "no scratch directory: \(SystemError.last("make one in \(parent)").description)",
+        .failed, "no scratch directory: \(error.description)",
         remedy: "Set TMPDIR to a directory that you may write to.")
     }
-    directory = String(
-      decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
   /// Ends both programs, whatever state they are in.
